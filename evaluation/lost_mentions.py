@@ -13,6 +13,7 @@ from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.leaderboard.models import MeasuredModel, OpenModel
+from st_biomed.settings.recipe import run_recipe
 
 
 def main() -> None:
@@ -41,4 +42,4 @@ def predictions(evaluator: EntityLinkingEvaluator, model: str) -> LinkingPredict
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

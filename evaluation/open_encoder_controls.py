@@ -26,6 +26,7 @@ from st_biomed.encoder.load import load_encoder
 from st_biomed.encoder.sources import PACKAGED
 from st_biomed.evaluators.embedders import model_embedder
 from st_biomed.files import check_writable
+from st_biomed.settings.recipe import run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.teacher import SAMPLE
@@ -92,4 +93,4 @@ def without_top(model: SentenceTransformer, removed: AllButTheTop) -> SentenceTr
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

@@ -16,6 +16,7 @@ from st_biomed.evaluators import EntityLinkingEvaluator
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.settings.recipe import run_recipe
 
 THRESHOLDS = (0.5, 0.6, 0.7, 0.8, 0.9)
 
@@ -74,4 +75,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_recipe(main)

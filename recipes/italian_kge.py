@@ -132,6 +132,8 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         raise InputError("average: dev needs --average_benchmarks here, where nothing is held out of the terminology")
     if recipe.adapter == "lora" and recipe.stage != "pipelined" and resume_point(training):
         raise InputError("adapter: checkpoints of lora lack the rows of the markers, so that no run goes on from them")
+    if recipe.stage not in ("contrastive", "pipelined") and resume_point(training):
+        raise InputError(f"resume_from_checkpoint: is for --stage contrastive or pipelined, found {recipe.stage}")
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     if recipe.earlier and recipe.stage in ("all", "vocabulary"):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,7 +31,7 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.modules.adapt import SIZES, adapt
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
-from st_biomed.settings.checks import COUNT, PATH, SEED, about, one_of
+from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_unused, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
@@ -122,7 +122,7 @@ def check(recipe: SapBERTArguments) -> None:
 
     Raises:
         InputError: There is no terminology, hard negatives are combined with a pivot language, an option of the loss
-            is not a number, the loss does not have the form, or a table of term pairs does not exist.
+            is not a number, the loss does not have the form, an option is not used without another, or a table of term pairs does not exist.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
@@ -130,6 +130,10 @@ def check(recipe: SapBERTArguments) -> None:
         recipe.hard_negative_plan()
         if recipe.pivot_language:
             raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
+    else:
+        check_unused(recipe, [option.name for option in fields(HardNegativeArguments)], "batches without --neighbors")
+    if recipe.adapter != "bottleneck":
+        check_unused(recipe, ("adapter_size",), f"adapter {recipe.adapter}")
     recipe.check_loss()
     for path in recipe.relatedness:
         if not data_path(path).is_file():

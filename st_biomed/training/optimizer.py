@@ -15,8 +15,11 @@ from st_biomed.errors import InputError
 _LAYER = re.compile(r"(?:^|\.)(?:layers?|h|blocks?)\.(\d+)\.")
 """Matches ``encoder.layer.3.`` (BERT, XLM-R, MPNet), ``transformer.layer.3.`` (DistilBERT), ``layers.3.`` and ``h.3.``
 (decoders)."""
-_EMBEDDINGS = re.compile(r"(?:^|\.)(?:\w*embeddings?|embed_\w+|wte|wpe|relative_attention_bias)\.")
-"""``relative_attention_bias`` is the position embedding of MPNet, which all layers share."""
+_EMBEDDINGS = re.compile(
+    r"(?:^|\.)(?:\w*embeddings?|embeddings_project|embed_\w+|shared|wte|wpe|relative_attention_bias)\."
+)
+"""``relative_attention_bias`` is the position embedding of MPNet, which all layers share; ``shared`` has the word
+embeddings of T5, and ``embeddings_project`` is the layer after ELECTRA's."""
 
 
 def decay_all(optimizer: torch.optim.Optimizer, weight_decay: float) -> None:

@@ -139,7 +139,8 @@ class Phases:
             check_same(earlier, own.to_dict(), training, finished, free={*self.free, *_AVERAGING, *free})
             if training.should_log:
                 print(f"{name}: finished in an earlier run ({finished})", flush=True)
-            model.load_state_dict(load_encoder(finished, device=str(model.device)).state_dict())
+            trained = load_encoder(finished, device=str(model.device), trust_remote_code=recipe.trust_remote_code)
+            model.load_state_dict(trained.state_dict())
         else:
             set_seed(training.seed)
             self._go_on(training, work)

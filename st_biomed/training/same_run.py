@@ -23,6 +23,9 @@ _TRAINER = (
 _BEST = ("load_best_model_at_end", "metric_for_best_model", "greater_is_better", "eval_strategy", "eval_steps")
 """Arguments of the trainer that decide which weights are kept, if the best are."""
 
+_DEV = {"benchmarks", "linking"}
+"""Arguments of recipes whose dev splits decide the weights if the best are kept, or the share of an average."""
+
 _FREE = {
     *("base_model", "terminology"),  # compared by themselves
     *("benchmarks", "linking", "relatedness"),  # measured only
@@ -54,9 +57,11 @@ def check_same(
     Raises:
         InputError: With the first setting that differs and its two values.
     """
-    found, wanted = (_settings(run, {*_FREE, *free}) for run in (earlier, now))
     before, given = earlier["training_arguments"], plain(training.to_dict())
     best = _BEST if before.get("eval_strategy") != "no" and (_keeps_best(before) or _keeps_best(given)) else ()
+    by_dev = best or ("average" not in free and now["configuration"].get("average") == "dev")
+    may_differ = {*(_FREE - _DEV if by_dev else _FREE), *free}
+    found, wanted = (_settings(run, may_differ) for run in (earlier, now))
     found |= {name: before.get(name) for name in (*_TRAINER, *best)}
     wanted |= deciding(training) | {name: given.get(name) for name in best}
     found["loss"] = {name: loss for name, loss in earlier["losses"].items() if name in now["losses"]}

@@ -81,6 +81,9 @@ RECIPES: list[tuple[str, str, str]] = [
     ("italian_kge", "--terminology toy --bare_names true --stage contrastive --loss barlow_twins --beta 9", "beta"),
     ("italian_kge", "--terminology toy --bare_names true --stage contrastive --loss v2 --missing v1", "missing"),
     ("sapbert", "--adapter lorra", "adapter"),
+    ("sapbert", "--prototypes 8", "prototypes: is not used with batches without --neighbors, found 8"),
+    ("sapbert", "--refresh_steps 8", "refresh_steps: is not used"),
+    ("sapbert", "--adapter lora --adapter_size small", "adapter_size: is not used with adapter lora"),
     ("sapbert", "--max_pairs_per_concept 0", "max_pairs_per_concept"),
     ("sapbert", "--held_out_names -1", "held_out_names"),
     ("sapbert", "--seeds 1 1", "seeds"),
@@ -234,6 +237,14 @@ RECIPES: list[tuple[str, str, str]] = [
         "italian_kge",
         "--terminology toy --bare_names true --loss barlow_twins --mini_batch_size 4 --stage contrastive",
         "mini_batch_size: is not used with loss barlow_twins",
+    ),
+    *(
+        (
+            "italian_kge",
+            f"--terminology toy --stage {stage} --resume_from_checkpoint true --output_dir {{new}}",
+            f"resume_from_checkpoint: is for --stage contrastive or pipelined, found {stage}",
+        )
+        for stage in ("all", "vocabulary", "kge", "inject")
     ),
     ("italian_kge", "--prototypes 0", "prototypes"),
     ("italian_kge", "--terminology toy --stage kge --kge_settings nowhere.yaml --output_dir {new}", "nowhere.yaml"),

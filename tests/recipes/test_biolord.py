@@ -225,6 +225,25 @@ def test_a_student_is_added_to_a_finished_run(release: Path, tiny_bert_folder: P
     assert [model["name"] for model in models] == ["student-1", "student-2", "student-3"]
 
 
+@pytest.mark.parametrize("trusted", ["true", "false"])
+def test_a_finished_phase_is_loaded_with_the_code_that_is_trusted(
+    trusted: str, release: Path, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches a base model with its own code that trains and whose phases cannot be loaded again."""
+    shutil.copytree(Path(f"{release}-training"), tmp_path / "out-training")
+    asked: list[object] = []
+
+    def loaded(*arguments: object, trust_remote_code: bool = False, **options: object) -> None:
+        asked.append(trust_remote_code)
+        raise Stopped
+
+    monkeypatch.setattr(st_biomed.training.phases, "load_encoder", loaded)
+    given = ("--resume_from_checkpoint", "true", "--trust_remote_code", trusted)
+    with pytest.raises(Stopped):
+        run(tiny_bert_folder, tmp_path / "out", *STEPS, *given)
+    assert asked == [trusted == "true"]
+
+
 def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Path):
     """Catches an argument that changes nothing, and one that is refused after the first phase was trained."""
     run(tiny_bert_folder, tmp_path / "all")

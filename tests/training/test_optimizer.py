@@ -45,6 +45,16 @@ def test_every_parameter_of_an_encoder_has_the_factor_of_its_layer(name: str):
     assert set(found.values()) >= {1.0, 0.5, 0.25, 0.125}
 
 
+def test_embeddings_with_other_names_are_layer_0():
+    """Catches word embeddings of T5, and a projection of ELECTRA's, that learn as fast as the last layer."""
+    from transformers import ElectraConfig, ElectraModel, T5Config, T5EncoderModel
+
+    t5 = T5EncoderModel(T5Config(vocab_size=30, d_model=8, d_kv=4, d_ff=16, num_layers=3, num_heads=2))
+    electra = ElectraModel(ElectraConfig(**{**SMALL, "embedding_size": 4}))
+    for module, name in ((t5, "shared.weight"), (electra, "embeddings_project.weight")):
+        assert layer_factors([module], 0.5)[id(module.get_parameter(name))] == 0.5**3  # type: ignore[arg-type]
+
+
 def made(tiny_bert: SentenceTransformer, all_of_them: bool, decay: float, **options: Any) -> tuple[nn.Module, Any]:
     """The optimizer of a loss with a parameter of its own."""
     tiny_bert.append(Dense(16, 4))

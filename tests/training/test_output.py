@@ -292,3 +292,21 @@ def test_a_run_on_other_raw_text_is_refused(tmp_path: Path):
     check_same(before, before, training, tmp_path)
     with pytest.raises(InputError, match=r"was trained with corpus \(documents, words\) \[\[60, 660\]\]"):
         check_same(before, now, training, tmp_path)
+
+
+@pytest.mark.parametrize("chosen", ["last", "best", "dev"])
+def test_dev_sets_that_chose_the_weights_are_compared(chosen: str, tmp_path: Path):
+    """Catches weights that were chosen on other dev sets, and a run that is refused for what it only measures."""
+    steps = {f"{what}_strategy": "steps" for what in ("eval", "save")} | {"eval_steps": 1, "save_steps": 1}
+    training = arguments(tmp_path, load_best_model_at_end=chosen == "best", **steps)
+    record: Any = {"base_model": "x", "seed": 1, "terminologies": [], "corpora": [], "losses": {}}
+    record["training_arguments"] = plain(training.to_dict())
+    average = "dev" if chosen == "dev" else "none"
+    before, now = ({**record, "configuration": {"linking": [name], "average": average}} for name in ("a", "b"))
+    if chosen == "last":
+        check_same(before, now, training, tmp_path)
+        return
+    with pytest.raises(InputError, match=r"was trained with linking .*a.*, found .*b"):
+        check_same(before, now, training, tmp_path)
+    if chosen == "dev":
+        check_same(before, now, training, tmp_path, free=("average",))
