@@ -21,7 +21,6 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.entity_linking.settings import LinkingSuite
 from st_biomed.evaluators.relation.arguments import RelationArguments
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
@@ -112,7 +111,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     hierarchy = recipe.hierarchy(recipe.with_hierarchy(whole))
 
     # Hold out whole sub-trees, and the relations of their concepts.
-    options: EvaluatorOptions = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
+    options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
     trees = recipe.protocol().hold_out(hierarchy, **options)
     held_out = trees.splits.concept_side == TEST
     train, relations = recipe.hold_out_relations(whole, trees.splits.train, held_out, recipe.split_seed, **options)

@@ -137,7 +137,11 @@ def _record(
         "license": license or (licenses.pop() if len(licenses) == 1 else "other"),
         "language": list(dict.fromkeys(code for run in known for code in run["language"])),
         "command": plain_command(sys.argv),
-        "configuration": {"models": [plain(name) for name in names], "weights": list(weights)},
+        "configuration": {
+            "models": [plain(name) for name in names],
+            "weights": list(weights),
+            **_shared_pooling(known),
+        },
         "losses": {f"{i}-{dataset}": loss for i, run in enumerate(known) for dataset, loss in run["losses"].items()},
         "citations": {name: text for run in known for name, text in run["citations"].items()},
         "readings": list(dict.fromkeys(reading for run in known for reading in run["readings"])),
@@ -159,6 +163,14 @@ def _record(
         "versions": versions(),
         "machine": machine(),
     }
+
+
+def _shared_pooling(runs: Sequence[RunData]) -> dict[str, str]:
+    """The pooling with which all runs read their base; nothing if they differ, or if a base is of an earlier run."""
+    poolings = {run["configuration"].get("pooling") for run in runs}
+    if len(poolings) != 1 or None in poolings or any(run["earlier"] for run in runs):
+        return {}
+    return {"pooling": poolings.pop()}
 
 
 def _at_hand(names: Sequence[str], digests: set[str]) -> list[Terminology]:

@@ -79,15 +79,18 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
 
 
 def _base_of(run: RunData) -> MeasuredModel:
-    """The base of the first stage, with the pooling of its recipe, or of a known baseline if other runs were in between."""
+    """The base of the first stage, with the pooling of its recipe.
+
+    If other runs were in between, or the record has no pooling, a known baseline has its own settings.
+    """
     model = began_from(run)
     known = [baseline for baseline in read_known_models().values() if baseline.model == model]
     name = next((baseline.name for baseline in known), Path(model).name)
-    if run["earlier"]:
+    pooling = run["configuration"].get("pooling")
+    if run["earlier"] or pooling is None:
         return (
             MeasuredModel(name, model, known[0].pooling, known[0].max_length) if known else MeasuredModel(name, model)
         )
-    pooling = run["configuration"].get("pooling")
     if pooling == "own_or_cls":
         pooling = "own" if has_own_pooling(model) else "cls"
     return MeasuredModel(name, model, pooling if pooling in POOLINGS else "")

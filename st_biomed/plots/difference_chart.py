@@ -76,8 +76,8 @@ def difference_chart(
         raise InputError(f"scorecards: of one picture have one base, found {', '.join(bases)}")
     if any(size is not None and size <= 0 for size in (width, height)):
         raise InputError(f"width and height must be above 0, found {width} and {height}")
-    both = (_of_scale(columns, large) for large in (False, True))
-    scales = [of_scale for of_scale in both if any(rows for _, rows in of_scale)]
+    scales = [_of_scale(columns, large) for large in (False, True)]
+    scales = [of_scale for of_scale in scales if any(rows for _, rows in of_scale)]
     layouts = [_layout(of_scale) for of_scale in scales]
     heights = [_MARGIN + _ROW * len(layout) for layout in layouts]
     heights[0] += _TITLE

@@ -32,14 +32,16 @@ def licensed(run, tmp_path: Path) -> Terminology:
     return Terminology.load(tmp_path / "zorb")
 
 
-def released(folder: Path, base: Path, seed: int, *terminologies: Terminology, license: str = "cc0-1.0") -> Path:
+def released(
+    folder: Path, base: Path, seed: int, *terminologies: Terminology, license: str = "cc0-1.0", **configuration: str
+) -> Path:
     """A release of other weights, what it was trained on beside it."""
     torch.manual_seed(seed)
     model = load_encoder(base, device="cpu")
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn_like(parameter)
-    record = RunRecord("sapbert", str(base), {}, seed, terminologies, license=license, command=["sapbert.py"])
+    record = RunRecord("sapbert", str(base), configuration, seed, terminologies, license=license, command=["sapbert.py"])
     save_release(model, folder, run=record.to_dict(), terminologies=terminologies, base_model=base)
     for i, terminology in enumerate(terminologies):
         terminology.save(folder.with_name(f"{folder.name}-training") / f"terminology-{i}")
@@ -89,6 +91,15 @@ def test_the_average_is_a_release_that_names_what_went_into_it(run, models: list
     assert run_["license"] == "cc0-1.0" and run_["recipe"] == "average"
     assert f"0.25 of a (`{digests[0][:12]}`), 0.75 of b" in Path("c", "README.md").read_text("utf-8")
     assert f" 0.250  {digests[0][:12]}  a" in done.stdout and "were not searched for" not in done.stdout
+
+
+def test_the_pooling_of_the_runs_is_in_the_record(run, tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches a base that is measured with another pooling than the averaged models began with."""
+    monkeypatch.chdir(tmp_path)
+    for i, (name, pooling) in enumerate([("a", "cls"), ("b", "cls"), ("x", "mean")]):
+        released(tmp_path / name, tiny_bert_folder, i, pooling=pooling)
+    assert run("average", "a", "b", "-o", "c").exit_code == run("average", "a", "x", "-o", "d").exit_code == 0
+    assert record("c")["configuration"]["pooling"] == "cls" and "pooling" not in record("d")["configuration"]
 
 
 def test_three_and_a_base_model_are_averaged_alike_by_default(run, models: list[str], tiny_bert_folder: Path):

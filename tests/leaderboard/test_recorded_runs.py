@@ -60,6 +60,13 @@ def test_the_base_is_read_as_it_was_for_training(release):
     assert base_of(named_models([str(own)])) == MeasuredModel("plain", "org/plain")
 
 
+def test_a_known_base_has_its_pooling_where_the_record_has_none(release):
+    """Would catch a base that is measured with mean pooling, since a record says nothing of it."""
+    sapbert = "cambridgeltl/SapBERT-from-PubMedBERT-fulltext"
+    assert base_of(named_models([str(release("a", sapbert))])) == MeasuredModel("SapBERT", sapbert, "cls", 25)
+    assert base_of(named_models([str(release("b", sapbert, pooling="mean"))])).pooling == "mean"
+
+
 def test_of_several_stages_it_is_what_the_first_began_from(release, tmp_path: Path):
     """Would catch gains of the last stage alone, and a base in a folder that is on another machine."""
     sapbert = "cambridgeltl/SapBERT-from-PubMedBERT-fulltext"
