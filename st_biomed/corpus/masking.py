@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,11 +28,15 @@ class MentionMaskingCollator:
     mentions. 80% of the chosen tokens become the mask, 10% a random piece, 10% stay. Special tokens, markers and
     padding are never chosen.
 
+    The draw depends only on the seed and the texts of the batch. It is therefore the same in every process and data
+    loader worker, a resumed run masks the tokens of an uninterrupted one, and each measurement of the same batches masks
+    the same tokens. Epochs differ because shuffling combines other texts; an identical batch gets an identical draw.
+
     Args:
         tokenizer: A fast tokenizer with a mask.
         probability: Share of the tokens that is chosen before mentions are completed.
         max_length: Maximum number of tokens of a text, including special tokens.
-        seed: Seed; each worker of a data loader has its own sequence.
+        seed: Seed of the draws.
 
     Raises:
         InputError: A probability outside 0 to 1, or a tokenizer without a mask or token offsets.
@@ -56,7 +62,6 @@ class MentionMaskingCollator:
         kept = {*tokenizer.all_special_ids, *(vocabulary[marker] for marker in MARKERS if marker in vocabulary)}
         self._kept = torch.tensor(sorted(kept))
         self._pieces = torch.tensor(sorted(set(vocabulary.values()) - kept))
-        self._generator: torch.Generator | None = None
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Tensor]:
         """A batch.
@@ -90,25 +95,22 @@ class MentionMaskingCollator:
     ) -> dict[str, Tensor]:
         """The batch with tokens masked, and its labels."""
         ids = batch["input_ids"]
+        generator = self._generator(rows)
         free = ~torch.isin(ids, self._kept) & batch["attention_mask"].bool()
-        chosen = self._draw(ids.shape) < self.probability
+        chosen = torch.rand(ids.shape, generator=generator) < self.probability
         chosen = whole_mentions(chosen & free, offsets, rows) & free
         labels = ids.masked_fill(~chosen, IGNORED)
-        fate = self._draw(ids.shape)
-        random = self._pieces[torch.randint(len(self._pieces), ids.shape, generator=self._generator)]
+        fate = torch.rand(ids.shape, generator=generator)
+        random = self._pieces[torch.randint(len(self._pieces), ids.shape, generator=generator)]
         ids = torch.where(chosen & (fate < _MASKED), self.tokenizer.mask_token_id, ids)
         ids = torch.where(chosen & (fate >= _MASKED) & (fate < _MASKED + _REPLACED), random, ids)
         return {**batch, "input_ids": ids, "labels": labels}
 
-    def restart(self) -> None:
-        """Restart the random sequence, so that each measurement masks the same tokens."""
-        self._generator = None
-
-    def _draw(self, shape: torch.Size) -> Tensor:
-        if self._generator is None:
-            worker = torch.utils.data.get_worker_info()
-            self._generator = torch.Generator().manual_seed(self.seed + (0 if worker is None else worker.id + 1))
-        return torch.rand(shape, generator=self._generator)
+    def _generator(self, rows: Sequence[Mapping[str, Any]]) -> torch.Generator:
+        """The random sequence of a batch."""
+        content = json.dumps([self.seed, [row["text"] for row in rows]])
+        number = int.from_bytes(hashlib.sha256(content.encode()).digest()[:8], "little")
+        return torch.Generator().manual_seed(number >> 1)
 
 
 def tokens_of(offsets: Tensor, start: int, end: int) -> Tensor:

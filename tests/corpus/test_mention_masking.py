@@ -82,14 +82,17 @@ def test_shares_of_masks_random_pieces_and_kept_ones(tokenizer):
     assert torch.equal(batch["input_ids"][~chosen], batch["input_ids"][~chosen])
 
 
-def test_the_seed_fixes_the_batches_and_restarting_repeats_them(tokenizer):
-    rows = [MENTION] * 20
-    collators = [MentionMaskingCollator(tokenizer, seed=seed) for seed in (1, 1, 2)]
-    labels, same, other = (collator(rows)["labels"] for collator in collators)
-    assert torch.equal(labels, same) and not torch.equal(labels, other)
-    assert not torch.equal(collators[0](rows)["labels"], labels)
-    collators[0].restart()
-    assert torch.equal(collators[0](rows)["labels"], labels)
+def test_the_seed_and_the_texts_fix_the_batches(tokenizer):
+    """Catches a resumed run that masks other tokens, and a measurement that moves the masks of training."""
+    rows = [[{"text": f"{a} {b} " * 20} for b in LETTERS] for a in "abc"]
+    whole, resumed, other = (MentionMaskingCollator(tokenizer, seed=seed) for seed in (1, 1, 2))
+    labels = [whole(batch)["labels"] for batch in rows]
+    again = resumed(rows[2])
+    assert torch.equal(again["labels"], labels[2]) and torch.equal(again["input_ids"], whole(rows[2])["input_ids"])
+    assert not torch.equal(other(rows[2])["labels"], labels[2])
+    masked = [batch != IGNORED for batch in labels]
+    assert not torch.equal(masked[0], masked[1])
+    assert not torch.equal(whole(rows[0][::-1])["labels"].flip(0), labels[0])  # other batches of another epoch
 
 
 def test_long_and_empty_texts(tokenizer):

@@ -34,3 +34,10 @@ def test_a_table_takes_its_place_and_the_published_way_wins(tmp_path: Path):
 def test_terms_from_nowhere_or_two_places_are_refused(settings: dict):
     with pytest.raises(InputError, match="zorb: expected either a terminology"):
         ClusteringPairSettings("zorb", **settings).evaluators()
+
+
+@pytest.mark.parametrize("settings", [{"languages": ["it"]}, {"below": ["X1"]}, {"sample": 5}])
+def test_parts_of_a_terminology_are_refused_with_a_file(settings: dict):
+    """Catches a setting that nothing reads."""
+    with pytest.raises(InputError, match=f"zorb: all terms of a file are clustered; remove {next(iter(settings))}$"):
+        ClusteringPairSettings("zorb", path="x.csv", **settings).evaluators()

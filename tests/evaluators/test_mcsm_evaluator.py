@@ -201,6 +201,7 @@ def test_fewer_others_than_k_have_the_maximum_that_they_can_have():
         (["a", "b"], [["t"]], {}, "names and types must be equally many, found 2 and 1"),
         (["a"], [["t"]], {}, "at least two concepts are needed, found 1"),
         (["a", " "], [["t"], ["t"]], {}, r"names\[1\]: is empty"),
+        (["a", None], [["t"], ["t"]], {}, r"names\[1\]: expected a string, found None"),
         (["a", "b"], [[], []], {}, "types: none is left with 1 concepts or more, of none"),
         (["a", "b"], [["t"], "t"], {}, r"types\[1\]: expected a list of names, found 't'"),
     ],

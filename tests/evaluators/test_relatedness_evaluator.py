@@ -101,12 +101,27 @@ def test_other_columns_can_be_named(tmp_path: Path):
     [
         ((["a"], ["b"], [1, 2]), "must be equally many, found 1, 1 and 2"),
         ((["a"] * 3, ["b"] * 3, [1, 2, float("nan")]), "pair 3 has no finite score"),
+        ((["a"] * 3, ["b"] * 3, [1, "high", 3]), "pair 2 has 'high', expected a number"),
+        ((["a"] * 3, ["b"] * 3, [1, 2, None]), "pair 3 has None, expected a number"),
+        ((["a", 7, "c"], ["b"] * 3, [1, 2, 3]), "pair 2 has 7, expected a string"),
+        (
+            (["a", None, "c"], ["b", "c", float("nan")], [1, 2, 3]),
+            "at least three with both terms are needed, found 1",
+        ),
         ((["a", "", "c"], ["b", "c", "d"], [1, 2, 3]), "at least three with both terms are needed, found 2"),
     ],
 )
 def test_bad_pairs_are_refused(arguments, message: str):
     with pytest.raises(InputError, match=message):
         RelatednessEvaluator(*arguments)
+
+
+def test_pairs_with_a_missing_term_are_left_out():
+    """Catches the empty cells of a data frame, which are None or NaN."""
+    first, second = ["a", None, "b", "c", "d"], ["e", "f", float("nan"), "g", " h "]
+    evaluator = RelatednessEvaluator(first, second, [1, 2, 3, 4, 5])
+    assert (evaluator.texts, evaluator.n_missing) == (["a", "e", "c", "g", "d", "h"], 2)
+    assert evaluator.scores.tolist() == [1, 4, 5]
 
 
 def test_a_bad_table_is_one_line(tmp_path: Path):

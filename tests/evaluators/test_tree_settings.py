@@ -72,3 +72,28 @@ def test_as_a_benchmark_the_test_trees_are_measured():
     assert steps.pairs != evaluator.pairs and set(steps.counts) == {1, 2}
     with pytest.raises(InputError, match="zorb: expected either a terminology"):
         replace(protocol, sources=[]).evaluators()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pairs": "x.txt", "distances": [1], "test_pairs": "0"}, "are not drawn; remove distances, test_pairs$"),
+        ({"pairs": "x.txt", "whole": True}, "pairs of a file are not drawn; remove whole$"),
+        ({"pairs": "x.txt", "terminology": "0", "pairs_per_class": 3}, "remove pairs_per_class, terminology$"),
+        (
+            {"sources": ["toy"], "whole": True, "terminology": "0", "test_pairs": "0"},
+            "remove terminology, test_pairs$",
+        ),
+    ],
+)
+def test_settings_that_nothing_reads_are_refused(settings: dict, message: str):
+    """Catches a benchmark that looks frozen and is not."""
+    with pytest.raises(InputError, match=f"zorb: .*{message}"):
+        TreeSettings("zorb", **settings).evaluators()
+
+
+def test_a_file_of_pairs_or_the_whole_terminology_is_measured(tmp_path: Path):
+    (tmp_path / "pairs.txt").write_text("0||flumpa||terkia\n1||flumpa||gradtha\n")
+    (of_file,) = TreeSettings("zorb", pairs=str(tmp_path / "pairs.txt")).evaluators()
+    (of_whole,) = TreeSettings("zorb", sources=["toy"], whole=True, pairs_per_class=5, distances=[1, 2]).evaluators()
+    assert (set(of_file.counts), set(of_whole.counts)) == ({0, 1}, {1, 2})

@@ -19,7 +19,7 @@ class ClusteringPairSettings:
         name: Prefix of the metrics.
         sources: The terminology, see :func:`~st_biomed.evaluators.data_folder.open_terminology`.
         path: A table with the columns ``term`` and ``concept``, in place of a terminology.
-        languages: Only terms of these languages; empty for all.
+        languages: Only terms of these languages; empty for all. This and the next two are of a terminology alone.
         below: Codes of roots: only these and the concepts below them; empty for all.
         sample: Number of concepts to draw; 0 for all.
         seed: Seed of both draws, of concepts and of validation terms.
@@ -49,10 +49,13 @@ class ClusteringPairSettings:
         """The evaluator; as published, it scores like CODER++'s script and ignores the settings of mode and search.
 
         Raises:
-            InputError: Neither a terminology nor a file, or both, or a setting that the evaluator rejects.
+            InputError: Neither a terminology nor a file, or both; languages, roots or a sample with a file; or a setting
+                that the evaluator rejects.
         """
         if bool(self.sources) == bool(self.path):
             raise InputError(f"{self.name}: expected either a terminology (sources) or a file (path) of terms")
+        if self.path and (parts := [name for name in ("languages", "below", "sample") if getattr(self, name)]):
+            raise InputError(f"{self.name}: all terms of a file are clustered; remove {', '.join(parts)}")
         scoring = {
             "mode": self.mode or None,
             "k": self.k or None,

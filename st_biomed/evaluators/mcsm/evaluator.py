@@ -51,8 +51,8 @@ class MCSMEvaluator(EmbeddingEvaluator):
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: ``k`` below 1, fewer than two concepts, an empty name, a different number of types, or no type at
-            all.
+        InputError: ``k`` below 1, fewer than two concepts, a name that is empty or no string, a different number of
+            types, or no type at all.
 
     References: Choi et al. 2016 (the measure), Yuan et al. 2022 (CODER), Amore Bondarenko et al. 2022 (the Italian paper, 4).
 
@@ -82,6 +82,8 @@ class MCSMEvaluator(EmbeddingEvaluator):
         if len(names) < 2:
             raise InputError(f"names: at least two concepts are needed, found {len(names)}")
         for i, name in enumerate(names):
+            if not isinstance(name, str):
+                raise InputError(f"names[{i}]: expected a string, found {name!r}")
             if not name.strip():
                 raise InputError(f"names[{i}]: is empty")
         of_concepts = types if isinstance(types, ConceptTypes) else ConceptTypes.from_lists(types)

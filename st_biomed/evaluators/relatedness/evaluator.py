@@ -32,12 +32,13 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     out because a term or the score is missing, and the interval of ``spearman`` over the pairs.
 
     Args:
-        first, second: The terms of each pair, ``[N]`` each.
+        first, second: The terms of each pair, ``[N]`` each; empty, ``None`` or NaN where a term is missing.
         scores: Human scores, ``[N]``: larger is more related.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: Lists of different lengths, scores that are not numbers, or fewer than three pairs with both terms.
+        InputError: Lists of different lengths, terms that are not strings, scores that are not numbers, or fewer than
+            three pairs with both terms.
 
     References: Pakhomov et al. 2011 (MayoSRS), Pakhomov et al. 2010 (UMNSRS), Pedersen et al. 2007 (MiniMayoSRS).
 
@@ -51,8 +52,8 @@ class RelatednessEvaluator(EmbeddingEvaluator):
 
     def __init__(
         self,
-        first: Sequence[str],
-        second: Sequence[str],
+        first: Sequence[str | float | None],
+        second: Sequence[str | float | None],
         scores: Sequence[float],
         **options: Unpack[EvaluatorOptions],
     ) -> None:
@@ -61,16 +62,15 @@ class RelatednessEvaluator(EmbeddingEvaluator):
             raise InputError(
                 f"first, second and scores must be equally many, found {len(first)}, {len(second)} and {len(scores)}"
             )
-        numbers = np.asarray(scores, dtype=np.float64)
-        if not np.isfinite(numbers).all():
-            raise InputError(f"scores: pair {int(np.flatnonzero(~np.isfinite(numbers))[0]) + 1} has no finite score")
-        complete = np.array([bool(a.strip() and b.strip()) for a, b in zip(first, second)], dtype=bool)
+        numbers = np.array([_number(score, pair) for pair, score in enumerate(scores, 1)], dtype=np.float64)
+        left, right = ([_term(term, pair) for pair, term in enumerate(side, 1)] for side in (first, second))
+        complete = np.array([bool(a and b) for a, b in zip(left, right)], dtype=bool)
         if complete.sum() < 3:
             raise InputError(f"pairs: at least three with both terms are needed, found {int(complete.sum())}")
         self.n_missing = int((~complete).sum())
         self.scores = numbers[complete]
         row: dict[str, int] = {}
-        kept = [(a.strip(), b.strip()) for a, b, keep in zip(first, second, complete) if keep]
+        kept = [(a, b) for a, b in zip(left, right) if a and b]
         self.left, self.right = np.array([[row.setdefault(text, len(row)) for text in pair] for pair in kept]).T
         self.texts = list(row)
 
@@ -156,6 +156,34 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     pages={251--265},
     year={2011}
 }"""
+
+
+def _term(term: str | float | None, pair: int) -> str:
+    """A term without spaces around it; empty if it is missing.
+
+    Raises:
+        InputError: Not a string.
+    """
+    if term is None or (isinstance(term, float | np.floating) and math.isnan(term)):
+        return ""
+    if not isinstance(term, str):
+        raise InputError(f"terms: pair {pair} has {term!r}, expected a string")
+    return term.strip()
+
+
+def _number(score: float, pair: int) -> float:
+    """A score.
+
+    Raises:
+        InputError: Not a finite number.
+    """
+    try:
+        number = float(score)
+    except (TypeError, ValueError):
+        raise InputError(f"scores: pair {pair} has {score!r}, expected a number") from None
+    if not math.isfinite(number):
+        raise InputError(f"scores: pair {pair} has no finite score")
+    return number
 
 
 def _pearson(a: np.ndarray, b: np.ndarray) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -14,6 +15,8 @@ from st_biomed.evaluators.tree.evaluator import TreeEvaluator
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.training_data import Splits, split_by_subtree
 from st_biomed.training_data.held_out_concepts import DEV, TEST
+
+_OF_SPLIT = ("subtrees", "depth", "dev", "test", "terminology", "dev_pairs", "test_pairs")
 
 
 class HeldOutTrees(NamedTuple):
@@ -73,14 +76,19 @@ class TreeSettings:
         """The evaluator of the test trees, of all trees, or of a file; the published scoring is the same.
 
         Raises:
-            InputError: Neither a terminology nor a file, or both; a terminology without parents or without synonyms;
-                or an error of :meth:`hold_out` or :meth:`TreeEvaluator.from_file`.
+            InputError: Neither a terminology nor a file, or both; settings of the draw with a file, or of the held-out
+                sub-trees with the whole terminology; a terminology without parents or without synonyms; or an error of
+                :meth:`hold_out` or :meth:`TreeEvaluator.from_file`.
         """
         if bool(self.sources) == bool(self.pairs):
             raise InputError(f"{self.name}: expected either a terminology (sources) or a file (pairs) of the trees")
         if self.pairs:
+            if drawn := self._given([part.name for part in fields(self) if part.name not in ("name", "pairs")]):
+                raise InputError(f"{self.name}: pairs of a file are not drawn; remove {', '.join(drawn)}")
             options["name"] = self.name
             return [TreeEvaluator.from_file(data_path(self.pairs), **options)]
+        if self.whole and (split := self._given(_OF_SPLIT)):
+            raise InputError(f"{self.name}: whole: true holds no sub-trees out; remove {', '.join(split)}")
         hierarchy = self._hierarchy()
         if self.whole:
             options["name"] = self.name
@@ -99,6 +107,11 @@ class TreeSettings:
         """The evaluator of the dev trees, without intervals; raises what :meth:`evaluators` does."""
         options["n_bootstrap"] = 0
         return [self.hold_out(self._hierarchy(), **options).dev]
+
+    def _given(self, names: Iterable[str]) -> list[str]:
+        """Those of some settings that differ from their defaults."""
+        defaults = TreeSettings()
+        return [name for name in names if getattr(self, name) != getattr(defaults, name)]
 
     def _hierarchy(self) -> Hierarchy:
         terminology = open_terminology(self.sources)

@@ -65,11 +65,15 @@ def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping
         steps: Names of ``STEPS``, or name to its arguments: ``{"correct_spelling": {"path": "list.txt"}}``.
 
     Raises:
-        InputError: An unknown step or argument, a missing argument, or an error of a step.
+        InputError: An unknown or repeated step, an unknown argument, a missing argument, or an error of a step.
     """
-    named = steps if isinstance(steps, Mapping) else dict.fromkeys(steps)
-    for name, step_arguments in named.items():
+    names = list(steps)
+    for i, name in enumerate(names):
         check_name("step", name, STEPS)
+        if name in names[:i]:
+            raise InputError(f"steps: {name!r} is repeated, each step may be given once")
+    named = steps if isinstance(steps, Mapping) else dict.fromkeys(names)
+    for name, step_arguments in named.items():
         arguments = dict(step_arguments or {})
         _, *known = inspect.signature(STEPS[name]).parameters.values()
         for argument in arguments:

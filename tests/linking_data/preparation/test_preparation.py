@@ -191,6 +191,7 @@ def test_a_refined_set_has_each_mention_once_and_none_that_was_trained_on() -> N
     ("steps", "message"),
     [
         (["lowercase"], r"unknown step 'lowercase': allowed are .*did you mean 'lower_case'"),
+        (["lower_case", "merge_names", "lower_case"], r"steps: 'lower_case' is repeated, each step may be given once"),
         ({"lower_case": {"path": 1}}, r"unknown argument of step 'lower_case' 'path'"),
         ({"merge_names": {"ignorecase": 1}}, r"unknown argument of step 'merge_names' 'ignorecase': .*'ignore_case'"),
         (["correct_spelling"], r"step 'correct_spelling' needs path="),
