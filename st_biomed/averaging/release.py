@@ -168,9 +168,8 @@ def _record(
 def _shared_pooling(runs: Sequence[RunData]) -> dict[str, str]:
     """The pooling with which all runs read their base; nothing if they differ, or if a base is of an earlier run."""
     poolings = {run["configuration"].get("pooling") for run in runs}
-    if len(poolings) != 1 or None in poolings or any(run["earlier"] for run in runs):
-        return {}
-    return {"pooling": poolings.pop()}
+    shared = poolings.pop() if len(poolings) == 1 else None
+    return {} if shared is None or any(run["earlier"] for run in runs) else {"pooling": shared}
 
 
 def _at_hand(names: Sequence[str], digests: set[str]) -> list[Terminology]:

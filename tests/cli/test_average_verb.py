@@ -41,7 +41,9 @@ def released(
     with torch.no_grad():
         for parameter in model.parameters():
             parameter += 0.1 * torch.randn_like(parameter)
-    record = RunRecord("sapbert", str(base), configuration, seed, terminologies, license=license, command=["sapbert.py"])
+    record = RunRecord(
+        "sapbert", str(base), configuration, seed, terminologies, license=license, command=["sapbert.py"]
+    )
     save_release(model, folder, run=record.to_dict(), terminologies=terminologies, base_model=base)
     for i, terminology in enumerate(terminologies):
         terminology.save(folder.with_name(f"{folder.name}-training") / f"terminology-{i}")
