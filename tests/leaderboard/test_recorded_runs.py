@@ -104,6 +104,15 @@ def test_the_base_stands_first_and_once(release):
     assert [model.name for model in with_base(models, "x=org/other")] == ["x", "a", "small"]
 
 
+def test_a_base_in_a_folder_stands_once_however_it_is_written(release, tmp_path: Path, monkeypatch):
+    """Would catch a base that is compared with itself, or refused for its own name."""
+    (tmp_path / "out" / "enc").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    models = named_models(["out/enc", str(release("a", "./out/enc"))])
+    assert with_base(models, None) == models == with_base(models, "./out/enc")
+    assert [model.name for model in with_base(named_models(["a", "out/enc/"]), None)] == ["enc", "a"]
+
+
 def test_what_names_no_base_or_several_is_refused(release):
     plain = named_models(["org/plain", "x.npz"])
     with pytest.raises(InputError, match="--base: the record of a release .* plain, x has no record: give a model"):
