@@ -18,7 +18,7 @@ def average_encoders(
 
     Args:
         models: M encoders that differ only in their weights. Other attributes, such as the length limit and the
-            prompts, are those of the first.
+            prompts, are those of the first. If dtypes differ, the result has the promoted dtype.
         weights: M non-negative numbers that add up to 1.
         names: Names of the models in messages; numbers by default.
 
@@ -34,6 +34,8 @@ def average_encoders(
         check_alike(models[0], model, (names[0], name))
     states = [model.state_dict() for model in models]
     averaged = average_states(states, weights, fixed=buffers_of(models[0]), names=names)
+    for name, parameter in models[0].named_parameters():
+        parameter.data = parameter.data.to(averaged[name].dtype)  # the copy below would round to the first dtype
     models[0].load_state_dict(averaged)
     return models[0]
 

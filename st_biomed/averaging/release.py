@@ -18,7 +18,7 @@ from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
 from st_biomed.release.folder import fill_release
 from st_biomed.release.machine import machine, versions
-from st_biomed.release.portable import plain, plain_command
+from st_biomed.release.portable import plain, plain_command, plain_model
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.recheck import saved_beside
 from st_biomed.release.run_data import (
@@ -133,7 +133,7 @@ def _record(
         **empty_run(),
         "recipe": "average",
         "description": f"Its weights are the average of those of {len(names)} encoders.",
-        "base_model": began_from(runs[0]) if runs[0] is not None else plain(names[0]),
+        "base_model": began_from(runs[0]) if runs[0] is not None else plain_model(names[0]),
         "license": license or (licenses.pop() if len(licenses) == 1 else "other"),
         "language": list(dict.fromkeys(code for run in known for code in run["language"])),
         "command": plain_command(sys.argv),

@@ -55,13 +55,15 @@ class MeasuredModel:
         Raises:
             InputError: A name without a model, or an invalid file of baselines.
         """
-        name, equals, model = argument.partition("=") if "=" in argument else ("", "", argument)
+        with_name = "=" in argument and not Path(argument).exists()  # a folder's name may have "=" in it
+        name, equals, model = argument.partition("=") if with_name else ("", "", argument)
         if equals and not (name and model):
             raise InputError(f"models must have the form NAME=MODEL or MODEL, found {argument!r}")
         known = read_known_models(baselines)
         if model in known and not Path(model).exists():
             return replace(known[model], name=name or model)
-        return cls(name or Path(model).name.removesuffix(".npz"), model)
+        path = Path(model) if Path(model).name not in ("", "..") else Path(model).resolve()
+        return cls(name or path.name.removesuffix(".npz"), model)
 
 
 def read_known_models(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:

@@ -68,14 +68,20 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
         InputError: As in :func:`base_of`, a base with the name of another model, or no other model.
     """
     chosen = base_of(models) if base is None else MeasuredModel.named(base)
-    parts = ("model",) if base is None else ("model", "pooling", "max_length")
-    named = next((model for model in models if all(getattr(model, p) == getattr(chosen, p) for p in parts)), chosen)
+    named = next((model for model in models if _is_of(model, chosen, settings=base is not None)), chosen)
     others = [model for model in models if model is not named]
     if not others:
         raise InputError(f"--scorecard: compares models with their base, found {named.name} alone")
     if named.name in {model.name for model in others}:
         raise InputError(f"--base: another model has the name {named.name!r} too: write --base NAME=MODEL")
     return [named, *others]
+
+
+def _is_of(model: MeasuredModel, base: MeasuredModel, *, settings: bool) -> bool:
+    """Whether both are the same folder or id, and with ``settings`` of the same pooling and length limit."""
+    of_model, of_base = (Path(name).resolve() if Path(name).is_dir() else name for name in (model.model, base.model))
+    alike = (model.pooling, model.max_length) == (base.pooling, base.max_length)
+    return of_model == of_base and (alike or not settings)
 
 
 def _base_of(run: RunData) -> MeasuredModel:

@@ -65,6 +65,7 @@ def fold_modules(model: SentenceTransformer) -> SentenceTransformer:
         prompts={name: prompt for name, prompt in model.prompts.items() if prompt},
         default_prompt_name=model.default_prompt_name,
         similarity_fn_name=model.similarity_fn_name,
+        truncate_dim=model.truncate_dim,
     )
 
 

@@ -44,6 +44,12 @@ _TOKEN_OPTION = re.compile(r"--?[\w.-]*token", re.IGNORECASE)
 _TOKEN_SETTING = re.compile(r"((?:--?)?[\w.-]*token=).+", re.IGNORECASE | re.DOTALL)
 
 
+def plain_model(name: str) -> str:
+    """A model for JSON: a folder below the working directory begins with "./", an id on the Hub does not."""
+    shown = str(plain(name))
+    return f"./{shown}" if "/" in shown and not shown.startswith("./") and Path(name).exists() else shown
+
+
 def plain_command(arguments: Sequence[str]) -> list[str]:
     """A command line for JSON, with the values of ``--hub_token VALUE`` and ``--hub_token=VALUE`` redacted."""
     shown: list[str] = []

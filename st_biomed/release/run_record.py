@@ -19,7 +19,7 @@ from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.coverage import Coverage
 from st_biomed.errors import InputError, check_name
 from st_biomed.release.machine import machine, versions
-from st_biomed.release.portable import plain, plain_command
+from st_biomed.release.portable import plain, plain_command, plain_model
 from st_biomed.release.run_data import (
     STAGES,
     AveragingData,
@@ -85,8 +85,7 @@ class RunRecord:
         for argument in fields(self):
             if argument.name != "terminologies":
                 self._run[argument.name] = plain(getattr(self, argument.name))  # type: ignore[literal-required]
-        if "/" in self._run["base_model"] and Path(self.base_model).exists():
-            self._run["base_model"] = f"./{self._run['base_model']}"
+        self._run["base_model"] = plain_model(self.base_model)
         self._run["command"] = plain_command(self.command)
         self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]
         self._run["earlier"] = _earlier(self.base_model)

@@ -60,6 +60,16 @@ def test_every_parameter_is_averaged_and_the_rest_is_the_first_s(load: Callable[
     assert not np.allclose(averaged.encode(TERMS), other.encode(TERMS))
 
 
+def test_the_order_of_two_precisions_makes_no_difference(load: Callable[[], SentenceTransformer]):
+    """Catches an average in float32 that is rounded to the precision of the first."""
+    pairs = [(moved(load(), 1).half(), moved(load(), 2)), (moved(load(), 2), moved(load(), 1).half())]
+    first, second = (average_encoders(pair, [0.5, 0.5]).state_dict() for pair in pairs)
+    for name, tensor in first.items():
+        assert tensor.dtype == second[name].dtype
+        torch.testing.assert_close(tensor, second[name])
+    assert first["0.model.embeddings.word_embeddings.weight"].dtype == torch.float32
+
+
 def pooled(model: SentenceTransformer) -> None:
     model[1] = Pooling(16, "cls")
 

@@ -104,6 +104,13 @@ def test_the_pooling_of_the_runs_is_in_the_record(run, tiny_bert_folder: Path, t
     assert record("c")["configuration"]["pooling"] == "cls" and "pooling" not in record("d")["configuration"]
 
 
+def test_a_base_in_a_folder_is_no_id_on_the_hub(run, models: list[str], tiny_bert_folder: Path):
+    """Catches a card that links a local folder to the Hub."""
+    load_encoder(tiny_bert_folder, device="cpu").save_pretrained("out/base", create_model_card=False)
+    assert run("average", "out/base", "a", "-o", "c").exit_code == 0
+    assert record("c")["base_model"] == "./out/base"
+
+
 def test_three_and_a_base_model_are_averaged_alike_by_default(run, models: list[str], tiny_bert_folder: Path):
     done = run("average", *models, tiny_bert_folder, "-o", "c", "--license", "mit")
     assert done.exit_code == 0, done.output

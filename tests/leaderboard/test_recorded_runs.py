@@ -79,6 +79,20 @@ def test_of_several_stages_it_is_what_the_first_began_from(release, tmp_path: Pa
     assert run_of(str(tmp_path / "nowhere")) is None and run_of("org/nothing") is None and run_of("x.npz") is None
 
 
+def test_a_folder_is_a_model_whatever_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Would catch a folder that is split at its "=", and an empty name."""
+    (tmp_path / "out" / "lr=2e-5").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    named = [MeasuredModel.named(argument) for argument in ("out/lr=2e-5", "a=out/lr=2e-5", "b=org/c")]
+    assert [(model.name, model.model) for model in named] == [
+        ("lr=2e-5", "out/lr=2e-5"),
+        ("a", "out/lr=2e-5"),
+        ("b", "org/c"),
+    ]
+    monkeypatch.chdir(tmp_path / "out" / "lr=2e-5")
+    assert [MeasuredModel.named(argument).name for argument in (".", "..")] == ["lr=2e-5", "out"]
+
+
 def test_the_base_stands_first_and_once(release):
     a, b = release("a"), release("b")
     names = [model.name for model in with_base(named_models([str(a), str(b)]), None)]
@@ -88,6 +102,15 @@ def test_the_base_stands_first_and_once(release):
     read = named_models(["MiniLM", str(release("short", max_length=25))])
     assert with_base(read, None) == read  # the base that a person names stands once, as it was named
     assert [model.name for model in with_base(models, "x=org/other")] == ["x", "a", "small"]
+
+
+def test_a_base_in_a_folder_stands_once_however_it_is_written(release, tmp_path: Path, monkeypatch):
+    """Would catch a base that is compared with itself, or refused for its own name."""
+    (tmp_path / "out" / "enc").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    models = named_models(["out/enc", str(release("a", "./out/enc"))])
+    assert with_base(models, None) == models == with_base(models, "./out/enc")
+    assert [model.name for model in with_base(named_models(["a", "out/enc/"]), None)] == ["enc", "a"]
 
 
 def test_what_names_no_base_or_several_is_refused(release):

@@ -48,6 +48,14 @@ def test_a_word_that_is_a_special_token_in_lower_case_keeps_its_weight(tiny_bert
     np.testing.assert_allclose(model.encode(["[MS] flu"]), tiny_bert.encode(["[MS] flu"]), atol=1e-6)
 
 
+def test_vectors_stay_truncated(tiny_bert):
+    """Catches a folded model whose vectors are longer than those of the trained one."""
+    model = pool_mentions(tiny_bert)
+    model.truncate_dim = 5
+    folded = fold_modules(model)
+    assert folded.truncate_dim == 5 and folded.encode(TERMS).shape == (len(TERMS), 5)
+
+
 def test_a_plain_model_is_left_as_it_is(tiny_bert):
     """Catches weights of words, of which the card would tell, where no mention was pooled."""
     folded = fold_modules(tiny_bert)
