@@ -29,8 +29,8 @@ class MentionMaskingCollator:
     padding are never chosen.
 
     The draw depends only on the seed and the texts of the batch. It is therefore the same in every process and data
-    loader worker, a resumed run masks the tokens of an uninterrupted one, and each measurement of the same batches masks
-    the same tokens. Epochs differ because shuffling combines other texts; an identical batch gets an identical draw.
+    loader worker, a resumed run masks the tokens of an uninterrupted one, and each measurement of the same batches
+    masks the same tokens. Epochs differ because shuffling combines other texts; an identical batch gets an identical draw.
 
     Args:
         tokenizer: A fast tokenizer with a mask.

@@ -49,8 +49,8 @@ class ClusteringPairSettings:
         """The evaluator; as published, it scores like CODER++'s script and ignores the settings of mode and search.
 
         Raises:
-            InputError: Neither a terminology nor a file, or both; languages, roots or a sample with a file; or a setting
-                that the evaluator rejects.
+            InputError: Neither a terminology nor a file, or both; languages, roots or a sample with a file; or a
+                setting that the evaluator rejects.
         """
         if bool(self.sources) == bool(self.path):
             raise InputError(f"{self.name}: expected either a terminology (sources) or a file (path) of terms")
