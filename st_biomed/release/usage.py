@@ -38,11 +38,15 @@ def example_terms(languages: Sequence[str]) -> list[str]:
 def pooling_alone(model: SentenceTransformer) -> str:
     """The pooling with which transformers alone computes the vectors, ``"mean"`` or ``"cls"``; otherwise empty.
 
+    Also empty if the model has a default prompt or cuts its vectors, which the code on the card does not do.
+
     Args:
         model: The model, loaded or trained.
     """
     kinds = [type(module) for module in model]
     if kinds not in ([Transformer, Pooling], [Transformer, Pooling, Normalize]):
+        return ""
+    if model.truncate_dim is not None or model.prompts.get(model.default_prompt_name or ""):
         return ""
     mode = str(model[1].pooling_mode)
     return mode if mode in ("mean", "cls") else ""

@@ -18,6 +18,7 @@ from st_biomed.release.card import BiomedCard
 from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.run_data import empty_run
 from st_biomed.release.run_record import RunRecord
+from st_biomed.release.usage import pooling_alone
 
 STRINGS = [text for pair in PAIRS for text in pair]
 
@@ -63,6 +64,15 @@ def test_the_card_has_its_sections(card: str) -> None:
         "The model",
         "Citation",
     ]
+
+
+def test_there_is_no_code_for_transformers_alone_where_it_gives_other_vectors(tiny_bert) -> None:
+    """Would catch code that leaves out the default prompt, or gives longer vectors."""
+    assert pooling_alone(tiny_bert) == "mean"
+    tiny_bert.truncate_dim = 5
+    assert pooling_alone(tiny_bert) == ""
+    tiny_bert.truncate_dim, tiny_bert.prompts["term"], tiny_bert.default_prompt_name = None, "term: ", "term"
+    assert pooling_alone(tiny_bert) == ""
 
 
 def rows(card: str, heading: str) -> list[list[str]]:
