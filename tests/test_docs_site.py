@@ -182,7 +182,7 @@ SMALL: dict[str, dict[str, Any]] = {
 """What the settings of a recipe are in a block that is run small; arguments of the command win over them."""
 STAND_INS = {"SNOMEDCT_US": "TOY", "icd10cm": "toy"}
 FEW = {
-    ("evaluate",): ["--pairs-per-class", "10", "--n-bootstrap", "5"],
+    ("evaluate",): ["--n-bootstrap", "5"],
     ("picture", "concepts"): ["--concepts", "3", "--names", "2"],
     ("picture", "pairs"): ["--batches", "1", "--batch-size", "8"],
 }
@@ -212,6 +212,8 @@ def as_small(words: list[str]) -> list[str]:
         _, recipe, configuration, *rest = words
         Path("small.yaml").write_text(yaml.safe_dump({"extends": configuration, **SMALL[recipe]}))
         return ["train", recipe, "small.yaml", *rest]
+    if words[0] == "evaluate" and "--terminology" in words:
+        words = [*words, "--pairs-per-class", "10"]
     return [*words, *FEW.get((words[0],), []), *FEW.get((words[0], words[1]), [])]
 
 

@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 from typer.models import OptionInfo, ParameterInfo
 
 from st_biomed.encoder.foreign_code import FLAG_HELP
-from st_biomed.errors import InputError, disk_error, print_error
+from st_biomed.errors import InputError, disk_error, print_error, shown
 from st_biomed.settings.checks import FOLDER, PATH, SEED, Check, check_value
 
 
@@ -63,6 +63,23 @@ def checked(verb: Callable[..., None]) -> Callable[..., None]:
         verb(*args, **kwargs)
 
     return run
+
+
+def check_used(options: dict[str, object], where: str, *, used: bool) -> None:
+    """Reject options that nothing reads.
+
+    Args:
+        options: The options as a person writes them, with their values; None, False or an empty text if not given.
+        where: What they need, e.g. ``"with --output"``.
+        used: Whether it is given.
+
+    Raises:
+        InputError: With the first option that is given and not used.
+    """
+    for name, value in options.items():
+        if not used and value is not None and value is not False and value != "":
+            found = "" if value is True else f", found {shown(value)}"
+            raise InputError(f"{name}: is used only {where}{found}")
 
 
 def written(name: str, extras: tuple[Any, ...]) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.cli._options import Device, DrawSeed, TrustRemoteCode
+from st_biomed.cli._options import Device, TrustRemoteCode, check_used
 from st_biomed.cli._scorecard import check_scorecard, show_scorecard
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.settings.checks import FOLDER, PATH, SEED
@@ -51,9 +51,10 @@ def run(
     ] = None,
     pairs: Annotated[Path | None, typer.Option(help="Trees in a file of distance||term||term lines.")] = None,
     pairs_per_class: Annotated[
-        int, typer.Option(help="Pairs to draw at each distance of the terminology.", min=1)
-    ] = 800,
-    seed: DrawSeed = 0,
+        int | None,
+        typer.Option(help="Pairs to draw at each distance of the terminology; 800 by default.", min=1),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed of the draw; 0 by default.", min=0), SEED] = None,
     scorecard: Annotated[
         bool,
         typer.Option(
@@ -109,6 +110,8 @@ def run(
     if list_them:
         _list()
         return
+    drawn: dict[str, object] = {"--pairs-per-class": pairs_per_class, "--seed": seed}
+    check_used(drawn, "with --terminology", used=terminology is not None)
     check_scorecard(scorecard, base, n_bootstrap)
     from st_biomed.evaluators.base import EvaluatorOptions
     from st_biomed.files import check_writable
@@ -124,7 +127,7 @@ def run(
     measured_models = named_models(models or [])
     if scorecard:
         measured_models = with_base(measured_models, base)
-    chosen = _chosen(benchmarks or [], terminology, pairs, pairs_per_class, seed)
+    chosen = _chosen(benchmarks or [], terminology, pairs, pairs_per_class or 800, seed or 0)
     folder = ResultsFolder(output)
     options: EvaluatorOptions = {
         "batch_size": batch_size,

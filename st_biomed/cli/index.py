@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.cli._options import Device, TerminologyName, TrustRemoteCode
+from st_biomed.cli._options import Device, TerminologyName, TrustRemoteCode, check_used
 from st_biomed.settings.checks import FOLDER, PATH, PROCESSES, within
 
 
@@ -61,8 +61,12 @@ def run(
     engine: Annotated[
         Engine, typer.Option(help="Where to encode; ray uses the Ray cluster at RAY_ADDRESS.")
     ] = Engine.local,
-    workers: Annotated[int, typer.Option(help="Number of encoders of the Ray engine.", min=1), PROCESSES] = 1,
-    gpus_per_worker: Annotated[float, typer.Option(help="GPUs of each Ray encoder.", min=0)] = 0.0,
+    workers: Annotated[
+        int | None, typer.Option(help="Number of encoders of the Ray engine; 1 by default.", min=1), PROCESSES
+    ] = None,
+    gpus_per_worker: Annotated[
+        float | None, typer.Option(help="GPUs of each Ray encoder; none by default.", min=0)
+    ] = None,
     trust_remote_code: TrustRemoteCode = False,
     earlier: Annotated[
         Path | None,
@@ -79,6 +83,8 @@ def run(
     from st_biomed.linking.vectors import read_progress
     from st_biomed.terminology import Terminology
 
+    of_ray: dict[str, object] = {"--workers": workers, "--gpus-per-worker": gpus_per_worker}
+    check_used(of_ray, "with --engine ray", used=engine is Engine.ray)
     start = time.perf_counter()
     options = EncodingOptions(
         dtype=dtype.value,
@@ -86,8 +92,8 @@ def run(
         tokens_per_forward=tokens,
         rows_per_commit=rows_per_commit,
         engine=engine.value,
-        workers=workers,
-        gpus_per_worker=gpus_per_worker,
+        workers=1 if workers is None else workers,
+        gpus_per_worker=0.0 if gpus_per_worker is None else gpus_per_worker,
         device=device,
         show_progress=True,
         trust_remote_code=trust_remote_code,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from st_biomed.cli._options import Device
+from st_biomed.cli._options import Device, check_used
 from st_biomed.settings.checks import FILE, one_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def evaluate(
     from st_biomed.files import check_writable
     from st_biomed.kge import KnowledgeGraph, TrainedKGE
 
+    check_used({"--per-relation": per_relation}, "with --output", used=output is not None)
     if output is not None:
         check_writable(output, file=True)
     trained = TrainedKGE.load(folder, device)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from st_biomed.cli._options import TerminologyName, TrustRemoteCode
+from st_biomed.cli._options import TerminologyName, TrustRemoteCode, check_used
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
 from st_biomed.settings.checks import FILE, FOLDER, PROCESSES, SEED, Check
@@ -59,7 +59,9 @@ def run(
         str, typer.Option(help="Unit of a document: auto, lines, paragraphs, files, jsonl or xmi.")
     ] = "auto",
     field: Annotated[str, typer.Option(help="Key of the text, for JSON lines.")] = "text",
-    window: Annotated[int, typer.Option(help="Tokens of a context, including the mention.", min=1)] = 32,
+    window: Annotated[
+        int | None, typer.Option(help="Tokens of a context, including the mention; 32 by default.", min=1)
+    ] = None,
     sequences: Annotated[
         int,
         typer.Option(
@@ -110,6 +112,8 @@ def run(
     caps = Caps(per_term, per_concept, keep.value, seed)
     if sequences and not caps.unlimited:
         raise InputError("--sequences cannot be combined with --per-term or --per-concept, which limit contexts")
+    check_used({"--window": window}, "without --sequences", used=not sequences)
+    window = 32 if window is None else window
     policy = policy_of(language)
     if stop_words is not None:
         listed = (text.strip() for _, text in read_lines(stop_words))

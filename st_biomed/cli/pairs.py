@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.cli._options import TerminologyName
+from st_biomed.cli._options import TerminologyName, check_used
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, SEED
@@ -25,7 +25,9 @@ def run(
     terminology: TerminologyName,
     output: Annotated[Path, typer.Option("--output", "-o", help="Text file to write."), FILE],
     form: Annotated[Form, typer.Option(help="pairs: code||name1||name2 (SapBERT's); names: code||name.")] = Form.pairs,
-    max_pairs_per_concept: Annotated[int, typer.Option(help="Maximum number of pairs per concept.", min=1)] = 50,
+    max_pairs_per_concept: Annotated[
+        int | None, typer.Option(help="Maximum number of pairs per concept; 50 by default.", min=1)
+    ] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the pairs.", min=0), SEED] = 0,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
@@ -35,6 +37,8 @@ def run(
     from st_biomed.terminology import Terminology
     from st_biomed.training_data.name_pairs import name_lines, pair_lines
 
+    check_used({"--max-pairs-per-concept": max_pairs_per_concept}, "with --form pairs", used=form is Form.pairs)
+    n_pairs = 50 if max_pairs_per_concept is None else max_pairs_per_concept
     if output.exists() and not overwrite:
         raise InputError(f"{output}: already exists; --overwrite replaces it")
     check_writable(output, file=True)
@@ -44,7 +48,7 @@ def run(
         lines = (
             name_lines(opened, tally=tally)
             if form is Form.names
-            else pair_lines(opened, max_pairs_per_concept=max_pairs_per_concept, seed=seed, tally=tally)
+            else pair_lines(opened, max_pairs_per_concept=n_pairs, seed=seed, tally=tally)
         )
         file.writelines(f"{line}\n" for line in lines)
     typer.echo(f"{tally_table({form.value: tally})}\nwritten to {output}")

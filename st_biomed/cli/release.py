@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from st_biomed.cli._options import check_used
 from st_biomed.errors import InputError
 
 
@@ -49,6 +50,15 @@ def run(
     """Check a release and print the plan for publishing it on the Hub; --push executes it. Private unless --public."""
     if repository is None and ((legacy is None and scorecard is None) or push):
         raise InputError("release needs a repository, owner/name, --legacy FOLDER, or --scorecard RESULTS")
+    of_the_hub: dict[str, object] = {
+        "--public": public,
+        "--branch": branch,
+        "--pr": pr,
+        "--tag": tag,
+        "--update": update,
+        "--collection": collection,
+    }
+    check_used(of_the_hub, "with a repository, owner/name", used=repository is not None)
     from st_biomed.release.hub_plan import PushOptions
     from st_biomed.terminology import Terminology
 
