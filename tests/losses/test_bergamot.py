@@ -206,7 +206,7 @@ def test_what_has_no_weight_is_not_computed():
         ({"node_weight": -1}, "node_weight must be a number of at least 0, found -1"),
         ({**TEXT_ONLY, "text_weight": 0}, "at least one weight must be above 0, found only 0"),
         ({"graph_encoder": None}, "graph_encoder may be None only if node_weight, intermodal_weight, dgi_weight is 0"),
-        ({"graph_encoder": nn.Linear(6, 6)}, "graph_encoder must be a GraphEncoder, found Linear"),
+        ({"graph_encoder": nn.Linear(6, 6)}, "graph_encoder must be a graph encoder, found Linear"),
         ({"corruption": "target"}, "unknown corruption 'target': allowed are 'src', 'trg'"),
         ({"seed": -1}, "seed must be an integer of at least 0, found -1"),
         ({"lookup": 3}, "lookup must be a ConceptLookup, a Terminology or None, found int"),
