@@ -109,9 +109,8 @@ class BergamotLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model: Any = model
-        if graph_encoder is not None:
-            if not isinstance(graph_encoder, nn.Module) or not hasattr(graph_encoder, "width"):
-                raise InputError(f"graph_encoder must be a graph encoder, found {type(graph_encoder).__name__}")
+        if not (graph_encoder is None or (isinstance(graph_encoder, nn.Module) and hasattr(graph_encoder, "width"))):
+            raise InputError(f"graph_encoder must be a graph encoder, found {type(graph_encoder).__name__}")
         if relation is not None:
             check_kind("relation", relation, RelationMarginLoss)
         number("relation_weight", relation_weight, least=0.0)
