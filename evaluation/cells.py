@@ -4,8 +4,8 @@
     python evaluation/cells.py out/parts/results.jsonl out/controls/results.jsonl --reference "all 0.8" -o out/parts/report.md
 
 The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose cells
-are CELL SHARE; a trial without a seed, such as the base model, stands for each seed. A row has the mean figure of a cell over its seeds, and the mean of the
-differences from the reference with the same seed, with Student's 95% interval if there are two seeds. The interval says what
+are CELL SHARE; a trial without a seed, such as the base model, stands for each seed. A row has the mean figure of a cell over its
+seeds, and the mean of the differences from the reference with the same seed, with Student's 95% interval if there are two seeds. The interval says what
 other seeds would change on the same mentions. A difference whose interval contains 0 is not shown by these seeds. Of several
 results of a model and a benchmark, those with the last settings are taken, and a note says which are left out.
 """

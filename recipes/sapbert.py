@@ -122,7 +122,8 @@ def check(recipe: SapBERTArguments) -> None:
 
     Raises:
         InputError: There is no terminology, hard negatives are combined with a pivot language, an option of the loss
-            is not a number, the loss does not have the form, an option is not used without another, or a table of term pairs does not exist.
+            is not a number, the loss does not have the form, an option needs another one, or a table of term pairs
+            does not exist.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")

@@ -50,13 +50,13 @@ def require_loss_parameters_callback(loss: nn.Module) -> None:
     Raises:
         InputError: Several processes, a loss with its own parameters, and no callback in the trainer.
     """
-    if not torch.is_grad_enabled() or loss in _cared_for:
+    if not torch.is_grad_enabled() or loss in _cared_for or loss in _looked_at:
         return
-    several = get_world_size() > 1
-    if (not several and loss in _looked_at) or not (own := own_parameters(loss)):
-        _looked_at.add(loss)
+    own, several = own_parameters(loss), get_world_size() > 1
+    if not (own and several):
+        _looked_at.add(loss)  # refused in every step, warned of once
+    if not own:
         return
-    _looked_at.add(loss)
     learns, remedy = f"{type(loss).__name__} learns {', '.join(own)}", "pass callbacks=[LossParametersCallback(loss)]"
     if several:
         raise InputError(f"{learns}, which several processes have to share: {remedy} to the trainer")

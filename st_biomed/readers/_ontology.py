@@ -175,8 +175,9 @@ class Ontology:
         names = Once(self.tally, "repeated names of a concept")
         names.knows([(name,)])
         for scope, kind, text in synonyms:
-            text, kind = text.strip(), curie(kind) or re.split("[#/]", kind)[-1]
+            text = text.strip()
             if kind:
+                kind = curie(kind) or re.split("[#/]", kind)[-1]
                 self._found_types.add(kind)
             if scope not in self.scopes:
                 self.tally.read_dropped(f"{scope} synonyms")

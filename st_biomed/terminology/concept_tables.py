@@ -98,7 +98,8 @@ class TerminologyTables:
 
     def present_codes(self, codes: Iterable[str]) -> list[str]:
         """The same codes, each that a merge replaced as the code that replaced it; unknown ones stay."""
-        known, former = set(self.codes), self.former_codes
+        former = self.former_codes
+        known = set(self.codes) if former else set()
         return [code if code in known else former.get(code, code) for code in codes]
 
     @property

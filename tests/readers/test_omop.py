@@ -191,14 +191,6 @@ def test_maps_to_is_a_cross_reference_and_so_is_the_code() -> None:
     assert mappings(read(vocabularies="ICD10CM"), "Maps to") == {"99000005": "OMOP:99000001"}
 
 
-def test_codes_of_procedures_are_those_of_the_reader_of_icd_9_cm(copy: Path) -> None:
-    """Catches the vocabulary's own spelling as prefix, by which no code meets that of the classification."""
-    for file in ("CONCEPT", "VOCABULARY"):
-        path = copy / f"{file}.csv"
-        path.write_bytes(path.read_bytes().replace(b"ICD10CM", b"ICD9Proc"))
-    assert mappings(read(copy), "xref")["99000005"] == "ICD9PROC:X99.9"
-
-
 def test_relations_are_those_asked_for() -> None:
     every = {
         ("1990008", "Has ingredient", "1990007"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from st_biomed.terminology import Terminology
-from tests.readers.test_omop import ATHENA, names, read
+from tests.readers.test_omop import ATHENA, mappings, names, read
 
 TABLES = ("terms", "parents", "relations", "xrefs")
 
@@ -46,3 +46,12 @@ def test_white_space_within_a_name_stays(tmp_path: Path) -> None:
         path = copy / f"{file}.csv"
         path.write_bytes(path.read_bytes().replace(old, new))
     assert names(read(copy)) >= {("99000006", "Flumpa  diseases"), ("99000002", "flumpa  zurda")}
+
+
+def test_codes_of_procedures_are_those_of_the_reader_of_icd_9_cm(tmp_path: Path) -> None:
+    """Catches the vocabulary's own spelling as prefix, by which no code meets that of the classification."""
+    copy = Path(shutil.copytree(ATHENA, tmp_path / "copy"))
+    for file in ("CONCEPT", "VOCABULARY"):
+        path = copy / f"{file}.csv"
+        path.write_bytes(path.read_bytes().replace(b"ICD10CM", b"ICD9Proc"))
+    assert mappings(read(copy), "xref")["99000005"] == "ICD9PROC:X99.9"
