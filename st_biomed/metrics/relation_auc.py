@@ -52,16 +52,24 @@ def relation_metrics(
     return macro | of_relation
 
 
-def relation_rows(positives: Mapping[str, ArrayLike], negatives: ArrayLike | Mapping[str, ArrayLike]) -> np.ndarray:
-    """Rows of :class:`~st_biomed.metrics.Units` with the statistic ``macro_auc``: score, number of the relation, related.
+def relation_rows(
+    positives: Mapping[str, ArrayLike],
+    negatives: ArrayLike | Mapping[str, ArrayLike],
+    pairs: ArrayLike | None = None,
+) -> np.ndarray:
+    """Rows of :class:`~st_biomed.metrics.Units` with the statistic ``macro_auc``: score, number of the relation, related,
+    and number of the pair.
 
     Args:
         positives: Relation to the scores of its pairs; its position is its number.
         negatives: Scores of unrelated pairs, whose relation is :data:`~st_biomed.metrics.relation_draws.EVERY`, or separately
             for each relation.
+        pairs: Number of each pair ``[N]`` in the order of the rows, from 0 and below 2^53, the same for a pair in either
+            direction and in every relation. Without them, no pair is taken to be shared.
 
     Returns:
-        float64 ``[N, 3]``, the pairs of the relations in their order, then the unrelated pairs.
+        float64 ``[N, 4]``, or ``[N, 3]`` without numbers of the pairs: the pairs of the relations in their order, then the
+        unrelated pairs.
     """
     parts = [(scores, number, 1) for number, scores in enumerate(positives.values())]
     if isinstance(negatives, Mapping):
@@ -72,7 +80,8 @@ def relation_rows(positives: Mapping[str, ArrayLike], negatives: ArrayLike | Map
         np.column_stack([scores, np.full(np.size(scores), number), np.full(np.size(scores), related)])
         for scores, number, related in parts
     ]
-    return np.concatenate(columns).astype(np.float64)
+    rows = np.concatenate(columns).astype(np.float64)
+    return rows if pairs is None else np.column_stack([rows, pairs])
 
 
 def detection_power(positive: ArrayLike, null: ArrayLike, *, alpha: float = 0.05) -> float:

@@ -1,4 +1,4 @@
-"""Resampling of the mean AUC of several relations: pairs within each relation, and relations if there are many."""
+"""Resampling of the mean AUC of several relations: pairs, and groups of relations if there are many."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 from scipy.stats import rankdata
 
 from st_biomed.errors import InputError
+from st_biomed.metrics.pair_strata import OfStrata, PairStrata, Side
 from st_biomed.metrics.ranking import roc_auc
+from st_biomed.metrics.relation_groups import in_order_of_first, relation_groups
 
 MANY_RELATIONS = 20
-"""From this number of relations on, relations are also drawn.
+"""From this number of groups of relations on, groups are also drawn; a relation that shares no pairs is a group of its own.
 
 Few groups are a poor estimate of the variance between groups. The nominal 95 % percentile interval of a mean of R
 normal figures covers 92.9 % at R = 20 and 86.6 % at R = 6 (``|t| < 1.96 sqrt((R - 1) / R)``, R - 1 degrees of
@@ -24,30 +26,46 @@ EVERY = -1
 """The relation number of unrelated pairs that are shared by all relations."""
 
 
-def resampling(n_relations: int) -> str:
-    """The units that intervals and tests draw: ``pairs``, or ``relations and pairs`` from :data:`MANY_RELATIONS` on."""
-    return "pairs" if n_relations < MANY_RELATIONS else "relations and pairs"
+def resampling(n_groups: int) -> str:
+    """The units that intervals and tests draw: ``pairs``, or ``relations and pairs`` from :data:`MANY_RELATIONS` on.
+
+    Args:
+        n_groups: Number of groups of relations, see :func:`~st_biomed.metrics.relation_groups.relation_groups`.
+    """
+    return "pairs" if n_groups < MANY_RELATIONS else "relations and pairs"
 
 
 class _Relation(NamedTuple):
-    """Rows of the related pairs ``[P]``, and of the unrelated ones where they are its own ``[N]``."""
+    """The related pairs, and the unrelated ones where they are its own."""
 
-    related: np.ndarray
-    unrelated: np.ndarray | None
+    related: Side
+    unrelated: Side | None
 
 
 class RelationScores:
     """Scores of related and unrelated pairs, and their resampling.
 
-    Below :data:`MANY_RELATIONS` the figure describes exactly these relations: pairs are drawn within each relation,
-    and unrelated pairs among themselves. From there on it describes relations like these: first the relations are
-    drawn with replacement, then the pairs within each drawn relation, independently each time. This is the two-stage
-    bootstrap for hierarchical data (Davison and Hinkley 1997, section 3.8, with replacement at both stages; Field and
-    Welsh 2007). Its intervals are too wide by at most the share of the pairs in the variance.
+    A pair may have several relations: cosines have no direction, so a relation and its inverse have the same pairs.
+    Relations that share at least half of the pairs of the smaller one form a group, see
+    :func:`~st_biomed.metrics.relation_groups.relation_groups`.
+
+    With fewer than :data:`MANY_RELATIONS` groups the figure describes exactly these relations: pairs are drawn, a pair
+    equally often in every relation it has. They are drawn in strata, the pairs of the same relations, so that each
+    relation keeps its number of pairs; without shared pairs, a stratum is a relation. The unrelated pairs are drawn in
+    the same way; they make no groups.
+
+    With as many groups or more the figure describes relations like these: first the groups are drawn with replacement,
+    with all their relations, then the pairs within each drawn group as above, independently each time. This is the
+    two-stage bootstrap for hierarchical data (Davison and Hinkley 1997, section 3.8, with replacement at both stages;
+    Field and Welsh 2007). Its intervals are too wide by at most the share of the pairs in the variance.
 
     Args:
-        rows: Score, number of the relation from 0 on, and 1 for a related or 0 for an unrelated pair, ``[N, 3]``; unrelated
-            pairs of all relations have the number :data:`EVERY`.
+        rows: Score, number of the relation from 0 on, 1 for a related or 0 for an unrelated pair, and number of the pair,
+            the same in either direction and in every relation, ``[N, 4]``. Unrelated pairs of all relations have the
+            relation :data:`EVERY`. Without the last column, ``[N, 3]``, no pair is shared.
+
+    Attributes:
+        groups: Number of the group of each relation, ``[R]``.
 
     Raises:
         InputError: Wrong columns, or a relation without related or unrelated pairs.
@@ -56,37 +74,51 @@ class RelationScores:
     exchangeable = True
 
     def __init__(self, rows: np.ndarray) -> None:
-        if rows.ndim != 2 or rows.shape[1] != 3:
-            raise InputError(f"expected rows of score, relation and related, found shape {rows.shape}")
-        self.scores, relation_numbers, is_related = rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2] > 0
-        (self.shared,) = np.nonzero((relation_numbers == EVERY) & ~is_related)
-        self.relations: list[_Relation] = []
-        for relation in range(int(relation_numbers.max()) + 1):
-            (related,), (own,) = (
-                np.nonzero((relation_numbers == relation) & is_related),
-                np.nonzero((relation_numbers == relation) & ~is_related),
+        if rows.ndim != 2 or rows.shape[1] not in (3, 4):
+            raise InputError(
+                f"expected rows of score, relation and related, and of the pair, found shape {rows.shape}"
             )
-            if not len(related):
+        self.scores, relation_numbers, is_related = rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2] > 0
+        pair = np.unique(rows[:, 3], return_inverse=True)[1] if rows.shape[1] == 4 else np.arange(len(rows))
+        number = int(relation_numbers.max()) + 1
+        every = relation_numbers == EVERY
+        related = [np.flatnonzero((relation_numbers == relation) & is_related) for relation in range(number)]
+        own = [np.flatnonzero((relation_numbers == relation) & ~is_related) for relation in range(number)]
+        for relation in range(number):
+            if not len(related[relation]):
                 raise InputError(f"relation {relation} has no related pairs")
-            if not len(own) and not len(self.shared):
-                raise InputError(f"relation {relation} has {len(related)} related pairs and no unrelated ones")
-            self.relations.append(_Relation(related, own if len(own) else None))
-        if not self.relations:
+            if not len(own[relation]) and not (every & ~is_related).any():
+                raise InputError(
+                    f"relation {relation} has {len(related[relation])} related pairs and no unrelated ones"
+                )
+        if not number:
             raise InputError("expected pairs of at least one relation, found none")
+        self.groups = relation_groups([pair[of_relation] for of_relation in related])
+        scope = self.groups if self.are_many else np.zeros_like(self.groups)  # what is drawn together
+        scope = np.append(scope, number)[relation_numbers]  # EVERY is the last
+        self._strata = PairStrata(
+            in_order_of_first(scope * len(rows) + pair),
+            2 * np.where(every, number, relation_numbers) + is_related,
+        )
+        self.shared = self._strata.side(np.flatnonzero(every & ~is_related))
+        self.relations = [
+            _Relation(self._strata.side(rows_), self._strata.side(own_) if len(own_) else None)
+            for rows_, own_ in zip(related, own)
+        ]
 
     def __len__(self) -> int:
         return len(self.scores)
 
     @property
     def are_many(self) -> bool:
-        """Whether relations are also drawn."""
-        return len(self.relations) >= MANY_RELATIONS
+        """Whether groups of relations are also drawn."""
+        return int(self.groups.max()) + 1 >= MANY_RELATIONS
 
     @cached_property
     def aucs(self) -> np.ndarray:
         """Area under the ROC curve of each relation, ``[R]``."""
         found = [
-            roc_auc(self.scores[relation.related], self.scores[self._unrelated(relation)])
+            roc_auc(self.scores[relation.related.rows], self.scores[self._unrelated(relation).rows])
             for relation in self.relations
         ]
         return np.array(found)
@@ -97,76 +129,90 @@ class RelationScores:
         return float(self.aucs.mean())
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """The mean AUC of n draws with replacement, ``[n]``; the draw of the pairs does not depend on their scores."""
-        number = len(self.relations)
-        times = np.ones((n, number), dtype=np.int64)
+        """The mean AUC of n draws with replacement, ``[n]``; the draw of the pairs does not depend on their scores.
+
+        With many groups it is the mean over all relations of the drawn groups.
+        """
+        drawn_together, times = [np.arange(len(self.relations))], np.ones((n, 1), dtype=np.int64)
         if self.are_many:
+            number = int(self.groups.max()) + 1
+            drawn_together = [np.flatnonzero(self.groups == group) for group in range(number)]
             times = np.stack(
                 [np.bincount(indices, minlength=number) for indices in rng.integers(number, size=(n, number))]
             )
-        of_all = self._drawn(self.shared, rng, n) if len(self.shared) else None
+        of_all = self._drawn(self.shared, self._picks(rng, n)) if len(self.shared.rows) else None
         total = np.zeros(n)
-        for relation, drawn_times in zip(self.relations, times.T):
-            draw = np.repeat(np.arange(n), drawn_times)  # of each copy of the relation
+        for members, drawn_times in zip(drawn_together, times.T):
+            draw = np.repeat(np.arange(n), drawn_times)  # of each copy of the group
             if not len(draw):
                 continue
-            if relation.unrelated is None:
-                assert of_all is not None
-                (values, wins), row = of_all, draw
-            else:
-                (values, wins), row = self._drawn(relation.unrelated, rng, len(draw)), np.arange(len(draw))
-            place = _places(values, self.scores[relation.related])
-            size = len(place)
-            place = place[rng.integers(size, size=(len(draw), size))]
-            won = np.take(wins, row[:, None] * wins.shape[1] + place)
-            total += np.bincount(draw, won.mean(axis=1) / (2 * len(self._unrelated(relation))), minlength=n)
-        return total / number
+            picks = self._picks(rng, len(draw))
+            for relation in (self.relations[member] for member in members):
+                if relation.unrelated is None:
+                    assert of_all is not None
+                    (values, wins), row = of_all, draw
+                else:
+                    (values, wins), row = self._drawn(relation.unrelated, picks), np.arange(len(draw))
+                place = _places(values, self.scores[relation.related.rows])[
+                    picks.of(relation.related) + relation.related.starts
+                ]
+                won = np.take(wins, row[:, None] * wins.shape[1] + place)
+                total += np.bincount(draw, won.mean(axis=1) / (2 * len(self._unrelated(relation).rows)), minlength=n)
+        return total / (times @ [len(members) for members in drawn_together])
 
     def exchanged(self, other: RelationScores, rng: np.random.Generator, n: int) -> np.ndarray:
         """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
 
-        Each pair is exchanged with probability one half, with its scores as ranks among all pairs of the model
-        (Bandos, Rockette and Gur 2005). With many relations, each relation is exchanged as a whole, because the test
-        is then whether the models differ on relations like these.
+        Each pair is exchanged with probability one half, in all its relations, with its scores as ranks among all rows
+        of the model (Bandos, Rockette and Gur 2005). With many groups of relations, each group is exchanged as a whole,
+        because the test is then whether the models differ on relations like these.
 
         Args:
             other: Scores of the other model for the same pairs in the same order.
         """
         if self.are_many:
-            signs = 1.0 - 2.0 * rng.integers(2, size=(n, len(self.relations)))
-            return signs @ (self.aucs - other.aucs) / len(self.relations)
+            signs = 1.0 - 2.0 * rng.integers(2, size=(n, int(self.groups.max()) + 1))
+            return signs @ np.bincount(self.groups, self.aucs - other.aucs) / len(self.relations)
         ranks = np.stack([rankdata(self.scores), rankdata(other.scores)])
-        of_all = _exchanged_unrelated(ranks[:, self.shared], rng, n) if len(self.shared) else None
+        swaps = OfStrata(self._strata, lambda size: rng.integers(2, size=(n, size), dtype=np.int8).astype(bool))
+
+        def exchanged_unrelated(side: Side) -> tuple[np.ndarray, list[np.ndarray]]:
+            return _exchanged_unrelated(ranks[:, side.rows], swaps.of(side))
+
+        of_all = exchanged_unrelated(self.shared) if len(self.shared.rows) else None
         total = np.zeros(n)
         for relation in self.relations:
             if relation.unrelated is None:
                 assert of_all is not None
                 values, wins = of_all
             else:
-                values, wins = _exchanged_unrelated(ranks[:, relation.unrelated], rng, n)
-            places = _places(values, ranks[:, relation.related])
-            swap = rng.integers(2, size=(n, places.shape[1]), dtype=np.int8).astype(bool)
+                values, wins = exchanged_unrelated(relation.unrelated)
+            places = _places(values, ranks[:, relation.related.rows])
+            swap = swaps.of(relation.related)
             sums = [
                 np.take_along_axis(wins[side], np.where(swap, places[1 - side], places[side]), axis=1).sum(axis=1)
                 for side in (0, 1)
             ]
-            total += (sums[0] - sums[1]) / (2 * places.shape[1] * len(self._unrelated(relation)))
+            total += (sums[0] - sums[1]) / (2 * places.shape[1] * len(self._unrelated(relation).rows))
         return total / len(self.relations)
 
-    def _unrelated(self, relation: _Relation) -> np.ndarray:
+    def _unrelated(self, relation: _Relation) -> Side:
         return self.shared if relation.unrelated is None else relation.unrelated
 
-    def _drawn(self, rows: np.ndarray, rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
+    def _picks(self, rng: np.random.Generator, n: int) -> OfStrata:
+        """Places within each stratum that n draws with replacement pick."""
+        return OfStrata(self._strata, lambda size: rng.integers(size, size=(n, size)))
+
+    def _drawn(self, side: Side, picks: OfStrata) -> tuple[np.ndarray, np.ndarray]:
         """Distinct scores of unrelated pairs ``[D]`` and the wins of n draws of them ``[n, 2 D + 1]``."""
-        values, of_row = np.unique(self.scores[rows], return_inverse=True)
-        return values, _wins(of_row[rng.integers(len(rows), size=(n, len(rows)))], len(values))
+        values, of_row = np.unique(self.scores[side.rows], return_inverse=True)
+        return values, _wins(of_row[picks.of(side) + side.starts], len(values))
 
 
-def _exchanged_unrelated(ranks: np.ndarray, rng: np.random.Generator, n: int) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Distinct ranks of two models' unrelated pairs ``[2, N]``, and the wins of either side of n exchanges."""
+def _exchanged_unrelated(ranks: np.ndarray, swap: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Distinct ranks of two models' unrelated pairs ``[2, N]``, and the wins of either side of n exchanges ``[n, N]``."""
     values, of_rank = np.unique(ranks, return_inverse=True)
     first, second = of_rank.reshape(ranks.shape)
-    swap = rng.integers(2, size=(n, len(first)), dtype=np.int8).astype(bool)
     sides = (np.where(swap, second, first), np.where(swap, first, second))
     return values, [_wins(side, len(values)) for side in sides]
 

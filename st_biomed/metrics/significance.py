@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,8 @@ import numpy as np
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Draws, draws_of
+
+logger = logging.getLogger(__name__)
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
 
@@ -97,7 +100,8 @@ class Units:
     def interval(self, *, level: float = 0.95, n_resamples: int = 1000, seed: int = 0) -> Interval:
         """Percentile bootstrap interval over the units, or over their clusters (Efron and Tibshirani 1993, 13.3).
 
-        Pairs of relations are drawn within their relation, and relations are drawn if there are many, see
+        Pairs of relations are drawn within their relation, once for all relations that share them; relations are drawn
+        if there are many, together with those that share their pairs, see
         :class:`~st_biomed.metrics.relation_draws.RelationScores`.
 
         Args:
@@ -118,8 +122,8 @@ class Units:
         The test is an approximate randomization test (Noreen 1989; Yeh 2000). If the models are equivalent, their
         numbers on a unit are exchangeable. They are therefore exchanged at random with probability one half for each
         unit, and p is the share of draws, including the observed one, whose difference is at least as far from zero.
-        Scores, whose scale differs between models, are exchanged as ranks; with many relations, each relation is
-        exchanged as a whole. With many held-out sub-trees, p is that of the drawn differences, see
+        Scores, whose scale differs between models, are exchanged as ranks; with many relations, each is exchanged as a
+        whole, together with those that share its pairs. With many held-out sub-trees, p is that of the drawn differences, see
         :class:`~st_biomed.metrics.distance_draws.DistanceScores`. The interval of the difference is a bootstrap interval.
 
         Args:
@@ -129,10 +133,14 @@ class Units:
         Raises:
             InputError: Other units, clusters or statistic, or numbers out of range as in :meth:`interval`.
         """
-        if (self.unit, self.statistic, self.rows.shape) != (other.unit, other.statistic, other.rows.shape):
+        if (self.unit, self.statistic, len(self)) != (other.unit, other.statistic, len(other)):
             raise InputError(
                 f"a paired test needs the same units, found {len(self):,} {self.unit}s ({self.statistic}) and "
                 f"{len(other):,} {other.unit}s ({other.statistic})"
+            )
+        if (columns := self.rows.shape[1]) != other.rows.shape[1]:
+            raise InputError(
+                f"a paired test needs the same units, found {self.unit}s with {columns} and {other.rows.shape[1]} columns"
             )
         if self.statistic not in OF_SUMS and not np.array_equal(self.rows[:, 1:], other.rows[:, 1:]):
             raise InputError(f"a paired test needs the same units, found {self.unit}s with other given numbers")
@@ -184,13 +192,16 @@ def save_units(path: str | Path, units: Mapping[str, Units]) -> None:
 def load_units(path: str | Path) -> dict[str, Units]:
     """Units by metric, as written by :func:`save_units`.
 
+    Files of relations from before their pairs had numbers have three columns. In these no pair is taken to be shared, so
+    that each relation is a group of its own, and a warning says so.
+
     Raises:
         InputError: No such file, or a file of another kind.
     """
     try:
         with np.load(path, allow_pickle=False) as arrays:
             metrics = [name.removesuffix("/kind") for name in arrays if name.endswith("/kind")]
-            return {
+            units = {
                 metric: Units(
                     str(arrays[f"{metric}/kind"][0]),
                     arrays[f"{metric}/rows"],
@@ -201,6 +212,12 @@ def load_units(path: str | Path) -> dict[str, Units]:
             }
     except (OSError, ValueError, KeyError, BadZipFile) as error:
         raise InputError(f"{path}: cannot be read as the units of a benchmark ({error})") from error
+    of_relations = [found.rows for found in units.values() if found.statistic == "macro_auc"]
+    if any(rows.shape[1] == 3 and rows[:, 1].max() > 0 for rows in of_relations):
+        logger.warning(
+            "%s: does not say which relations share pairs; each counts as independent, also one and its inverse", path
+        )
+    return units
 
 
 def _in_steps(
