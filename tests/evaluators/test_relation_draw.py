@@ -85,6 +85,33 @@ def test_more_pairs_than_wanted_are_sampled_and_counted(toy):
     assert some.tallies["positives"].dropped == {"beyond 20 of a relation": len(every) - 20}
 
 
+def test_a_relation_and_its_inverse_have_the_same_sample(toy):
+    """Catches two samples of the same pairs, whose relations would not be seen to be one group."""
+    rows = toy.relations.to_pylist()
+    both = terminology(
+        *(Term(code, toy.strings[text]) for code, text in zip(toy.codes, toy.preferred_texts)),
+        *(Relation(toy.codes[row["head"]], "has", toy.codes[row["tail"]]) for row in rows),
+        *(Relation(toy.codes[row["tail"]], "of", toy.codes[row["head"]]) for row in rows),
+    )
+    for seed in (0, 1):
+        drawn = draw_relation_pairs(both, max_pairs=15, min_pairs=1, n_negatives=1, seed=seed).positives
+        has, of = ({frozenset(pair) for pair in drawn[relation]} for relation in ("has", "of"))
+        assert has == of and len(has) == 15
+
+
+def test_every_pair_is_sampled_equally_often():
+    """400 samples of 10 of 40 pairs: catches random numbers of pairs that depend on the pair alone, or not evenly."""
+    codes = [f"G:{i:02}" for i in range(41)]
+    glands = terminology(*named(*codes), *(Relation(codes[0], "near", code) for code in codes[1:]))
+    times = Counter(
+        pair
+        for seed in range(400)
+        for pair in draw_relation_pairs(glands, ["near"], max_pairs=10, n_negatives=1, seed=seed).positives["near"]
+    )
+    assert len(times) == 40 and sum(times.values()) == 4000
+    assert sum((n - 100) ** 2 / 75 for n in times.values()) < 70  # 39 degrees of freedom: 62 at p = .01
+
+
 def test_two_concepts_of_one_name_are_no_pair_and_counted():
     """Catches a cosine of 1 that any model gets."""
     glands = terminology(

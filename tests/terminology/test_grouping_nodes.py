@@ -197,12 +197,12 @@ def test_nothing_measures_links_or_holds_out_a_nameless_concept(terminology: Ter
     assert len(held_out.dataset.dictionary.ids) == 8
     assert nameless(held_out.train) == nameless(terminology)
     pairs = RelatedPairs(terminology)
-    assert pairs.positives(["isa", "inverse_isa"], 100, "isa", Tally())[0].size == 0
+    assert pairs.positives(["isa", "inverse_isa"], 100, Tally())[0].size == 0
     heads, tails = pairs.random(50)
     assert terminology.has_name[heads].all()
     assert terminology.has_name[tails].all()
     by_code = RelatedPairs(terminology, keys="codes")
-    assert len(by_code.positives(["isa"], 100, "isa", Tally())[0]) == 20
+    assert len(by_code.positives(["isa"], 100, Tally())[0]) == 20
     typed = ConceptTypes.from_branches(Hierarchy(terminology), children_of="S:0")
     assert len(MCSMEvaluator.from_terminology(terminology, typed, keep_untyped=True).texts) == 16
     assert len(MCSMEvaluator.from_terminology(terminology, typed, keep_untyped=True, keys="codes").texts) == 21

@@ -54,12 +54,13 @@ class RelationDraw:
         n_negatives: Number of negatives; HiPrBERT's file has 5,000.
         power: Whether to draw 10,000 type-matched pairs for each relation. cui2vec draws them separately for the types
             of each pair, including related pairs; here one set has the types in the proportion of the pairs.
-        max_pairs: Maximum number of concept pairs per relation, chosen at random.
+        max_pairs: Maximum number of concept pairs per relation, chosen at random; a relation and its inverse have the
+            same.
         min_pairs: Minimum number of pairs of a relation if no relations are named; no negatives are drawn for a
             relation with fewer.
         keys: ``"names"``, or ``"codes"`` for a table of vectors of concepts.
         names_per_pair: Number of name pairs per pair of concepts, drawn from all their names; by default one, the
-            preferred names.
+            preferred names. They are drawn for each relation, so a relation and its inverse share only some of them.
         seed: Random seed; neither the random negatives nor the draw for a relation depend on the other relations.
     """
 
@@ -125,7 +126,7 @@ def draw_relation_pairs(
     typed: dict[str, Pairs] = {}
     nulls: dict[str, Pairs] = {}
     for label, members in groups.items():
-        chosen = draw.positives(members, settings.max_pairs, label, tallies["positives"])
+        chosen = draw.positives(members, settings.max_pairs, tallies["positives"])
         named = draw.strings(draw.named(chosen, label))
         positives[label] = [(left, right) for left, right in named if left != right]
         tallies["names"].read(len(named))

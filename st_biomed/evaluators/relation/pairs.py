@@ -88,7 +88,7 @@ class RelatedPairs:
 
     # ------------------------------------------------------------------ concepts
 
-    def positives(self, relations: Sequence[str], most: int, label: str, tally: Tally) -> ConceptPairs:
+    def positives(self, relations: Sequence[str], most: int, tally: Tally) -> ConceptPairs:
         """Distinct unordered pairs with one of some relations, with both ends among the selected concepts.
 
         ``isa`` and ``inverse_isa`` include the parents of the terminology, to which readers map the ``isa`` of a
@@ -96,7 +96,9 @@ class RelatedPairs:
 
         Args:
             relations: Names; unknown relations have no pairs.
-            most: Maximum number of pairs, chosen uniformly if there are more.
+            most: Maximum number of pairs, chosen uniformly if there are more: those with the smallest random numbers. A
+                pair has one number, whichever relation it is drawn for, so a relation and its inverse have the same
+                sample.
             tally: Counts the rows that were read, kept and dropped.
         """
         rows = self.terminology.relations
@@ -112,8 +114,8 @@ class RelatedPairs:
                 found.append(np.stack(list(ends)).astype(np.int64))
         pairs = np.concatenate(found, axis=1)
         inside = pairs[:, self._chosen[pairs].all(axis=0)]
-        first = np.unique(self._edge(*inside), return_index=True)[1]
-        kept = first if len(first) <= most else self._rng("sample", label).choice(first, most, replace=False)
+        edge, first = np.unique(self._edge(*inside), return_index=True)
+        kept = first if len(first) <= most else first[np.argsort(self._random_numbers(edge), kind="stable")[:most]]
         tally.read(pairs.shape[1])
         tally.drop("of other concepts", pairs.shape[1] - inside.shape[1])
         tally.drop("repeated or reversed", inside.shape[1] - len(first))
@@ -126,6 +128,14 @@ class RelatedPairs:
         """A number for each unordered pair of concepts, int64 ``[N]``."""
         first, second = first.astype(np.int64), second.astype(np.int64)
         return np.minimum(first, second) * self.terminology.n_concepts + np.maximum(first, second)
+
+    def _random_numbers(self, edge: np.ndarray) -> np.ndarray:
+        """A random number for each number of a pair, uint64 ``[N]``: SplitMix64 (Steele, Lea and Flood 2014, figure 17)."""
+        number = edge.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        number += self._rng("sample", "").integers(2**64, dtype=np.uint64)
+        number = (number ^ (number >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        number = (number ^ (number >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return number ^ (number >> np.uint64(31))
 
     def random(self, n: int) -> ConceptPairs:
         """Candidates for ``n`` pairs: distinct unordered pairs of different concepts in random order."""
