@@ -71,6 +71,12 @@ def notes_of(result: Result) -> list[str]:
         notes.append("Areas under the ROC curve against unrelated pairs; 0.5 is chance.")
     if drawn := drawn_of(result):
         notes.append(drawn)
+    n_groups, n_relations = result.settings.get("n_groups"), len(result.settings.get("pairs", ()))
+    if result.metric == "macro_auc" and n_groups is not None and n_groups < n_relations:
+        notes.append(
+            f"Relations that share at least half of their pairs are drawn together: {n_relations} relations are "
+            f"{n_groups} groups."
+        )
     if result.metric == "f1":
         if result.settings.get("theta") is not None:
             notes.append("The threshold theta was given.")

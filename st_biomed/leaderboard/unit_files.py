@@ -21,7 +21,7 @@ _COLUMNS = {
     "f1": ["true positives", "predicted", "gold"],
     "spearman": ["score", "given score"],
     "mean_auc": ["score", "distance", "sub-tree of the first name", "sub-tree of the second name"],
-    "macro_auc": ["score", "number of the relation", "related"],
+    "macro_auc": ["score", "number of the relation", "related", "number of the pair"],
 }
 """Statistic to the names of its columns, see :data:`st_biomed.metrics.unit_draws.STATISTICS`."""
 

@@ -22,6 +22,7 @@ SIZES = {
     "phecode_icd_tree": {"pairs": {"0": 1180, "1": 1180, "2": 1180, "3": 1180}},
     "phecode_icd_tree_siblings": {"pairs": {"0": 1180, "1": 1180, "2": 1180, "3": 1180}},
     "mcsm_hpo": {"n_types": 22},
+    "relations_ncit": {"n_groups": 26, "resampling": "relations and pairs"},  # of 28: two have near inverses
     "mcsm_doid": {"n_concepts": 11_492, "n_types": 8},
 }
 

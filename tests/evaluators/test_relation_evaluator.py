@@ -90,10 +90,29 @@ def test_units_of_relations_keep_their_own_negatives():
     evaluator = RelationEvaluator(PAIRS, negatives, n_bootstrap=0)
     metrics = evaluator.measure(embedder(evaluator, 1)[0])
     rows = evaluator.units["macro_auc"].rows
-    assert rows[:, 1:].tolist() == [[0, 1]] * 3 + [[1, 1]] * 2 + [[0, 0]] * 2 + [[1, 0]] * 2
+    assert rows[:, 1:3].tolist() == [[0, 1]] * 3 + [[1, 1]] * 2 + [[0, 0]] * 2 + [[1, 0]] * 2
     for number, relation in enumerate(PAIRS):
         of_it = rows[rows[:, 1] == number]
         assert metrics[f"{relation}/auc"] == pytest.approx(roc_auc_score(of_it[:, 2], of_it[:, 0]))
+
+
+def test_a_relation_and_its_inverse_are_one_group_of_the_same_pairs():
+    """Catches pairs that are told apart by their direction, groups that are no part of a result's key, and a threshold
+    that counts relations: a relation and its inverse had intervals as narrow as two independent ones."""
+    inverse = {"has_part": [(tail, head) for head, tail in PAIRS["part_of"]]}
+    near = {"near": [("a", "b"), ("c", "e"), ("c", "x")]}  # one pair of three in common
+    evaluator = RelationEvaluator(PAIRS | near | inverse, RANDOM, n_bootstrap=0)
+    assert evaluator.groups == {"part_of": 0, "near": 1, "has_part": 0}
+    assert evaluator.get_config_dict()["n_groups"] == 2
+    evaluator.measure(embedder(evaluator)[0])
+    _, relation, related, pair = evaluator.units["macro_auc"].rows.T
+    of_relation = [pair[(relation == i) & (related == 1)].tolist() for i in range(3)]
+    assert of_relation[0] == of_relation[2] and of_relation[0][0] == of_relation[1][0]
+    assert len(set(pair)) == 5 + len(RANDOM)
+    many = {f"r{i}": [(f"a{i}", f"b{i}")] for i in range(14)}
+    with_inverses = many | {f"inverse {name}": [(b, a)] for name, [(a, b)] in many.items()}
+    config = RelationEvaluator(with_inverses, NEGATIVES).get_config_dict()
+    assert (config["n_groups"], config["resampling"]) == (14, "pairs")
 
 
 def test_relations_may_have_negatives_and_nulls_of_their_own():

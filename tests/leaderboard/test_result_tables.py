@@ -100,6 +100,14 @@ def test_relations_say_what_their_intervals_draw():
         assert sentence in written(replace(plain, settings={**SETTINGS, "resampling": drawn}))
 
 
+def test_relations_that_are_drawn_together_are_counted():
+    """Would catch 28 relations that are read as 28 independent ones, and a sentence without a group of several."""
+    settings = {**SETTINGS, "resampling": "pairs", "pairs": {"isa": 9, "inverse_isa": 9, "near": 4}, "n_groups": 2}
+    grouped = replace(result("one", "macro_auc", macro_auc=0.5), settings=settings)
+    assert "are drawn together: 3 relations are 2 groups" in written(grouped)
+    assert "together" not in written(replace(grouped, settings={**settings, "n_groups": 3}))
+
+
 @pytest.mark.parametrize(
     ("metric", "settings", "sentence"),
     [

@@ -44,7 +44,7 @@ class TextPairs:
     def related(self, pairs: Pairs, name: str) -> np.ndarray:
         """The same, but the pairs are remembered, and :meth:`unrelated` leaves them out."""
         rows = self.rows(pairs, name)
-        self._related = np.append(self._related, _unordered(rows))
+        self._related = np.append(self._related, unordered_pairs(rows))
         return rows
 
     def unrelated(self, pairs: Pairs, name: str) -> np.ndarray:
@@ -55,13 +55,13 @@ class TextPairs:
             InputError: No pair is left.
         """
         rows = self.rows(pairs, name)
-        excluded = (rows[:, 0] == rows[:, 1]) | np.isin(_unordered(rows), self._related)
+        excluded = (rows[:, 0] == rows[:, 1]) | np.isin(unordered_pairs(rows), self._related)
         if excluded.all():
             raise InputError(f"{name}: expected at least one unrelated pair, found none among {len(rows):,}")
         self.n_excluded += int(excluded.sum())
         return rows[~excluded]
 
 
-def _unordered(rows: np.ndarray) -> np.ndarray:
-    """A number for each unordered pair of places, ``[N]``."""
+def unordered_pairs(rows: np.ndarray) -> np.ndarray:
+    """A number for each pair of places ``[N, 2]``, the same in either order: int64 ``[N]``."""
     return rows.min(axis=1) << 32 | rows.max(axis=1)

@@ -14,12 +14,13 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.relatedness.text_pairs import TextPairs
+from st_biomed.evaluators.relatedness.text_pairs import TextPairs, unordered_pairs
 from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDraw, draw_relation_pairs
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
 from st_biomed.metrics.relation_draws import resampling
+from st_biomed.metrics.relation_groups import relation_groups
 from st_biomed.metrics.significance import Units
 
 if TYPE_CHECKING:
@@ -36,7 +37,8 @@ class RelationEvaluator(EmbeddingEvaluator):
     ``n_excluded``, candidates for negatives or nulls that were rejected because they are related; and for each
     relation ``<relation>/auc``, ``<relation>/n``, the number of its pairs, and ``<relation>/power``.
 
-    Cosines have no direction, so a relation and its inverse have the same pairs.
+    Cosines have no direction, so a relation and its inverse have the same pairs. They count as two relations in the mean;
+    intervals and tests draw their pairs once for both, see :class:`~st_biomed.metrics.relation_draws.RelationScores`.
 
     Args:
         positives: Relation to its pairs of names, or of codes if vectors are looked up by codes.
@@ -188,6 +190,13 @@ class RelationEvaluator(EmbeddingEvaluator):
             labeled |= {f"{kind}||{name}": self._texts(rows) for name, rows in sets.items()}
         return hashlib.sha256(pair_lines(labeled)).hexdigest()
 
+    @cached_property
+    def groups(self) -> dict[str, int]:
+        """Relation to the number of its group of relations that share pairs, see
+        :func:`~st_biomed.metrics.relation_groups.relation_groups`."""
+        groups = relation_groups([unordered_pairs(rows) for rows in self.positives.values()])
+        return dict(zip(self.positives, groups.tolist()))
+
     def to_file(self, path: str | Path) -> None:
         """Write ``term||term||relation`` lines, which :meth:`from_file` reads.
 
@@ -207,7 +216,7 @@ class RelationEvaluator(EmbeddingEvaluator):
     # ------------------------------------------------------------------ measuring
 
     def observe(self, embed: EmbedOnce) -> Observation:
-        """The metrics listed above; the units are the pairs, drawn within their relation."""
+        """The metrics listed above; the units are the pairs."""
         vectors = embed(self.texts)
 
         def cosines(pairs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -219,7 +228,11 @@ class RelationEvaluator(EmbeddingEvaluator):
         counts = {"n_relations": len(self.positives), "n_missing": len(self.missing), "n_excluded": self.n_excluded}
         macro = {key: metrics.pop(key) for key in ("macro_auc", "macro_power") if key in metrics}
         metrics = macro | {key: float(n) for key, n in counts.items()} | metrics
-        return Observation(metrics, {"macro_auc": Units("pair", relation_rows(positives, unrelated), "macro_auc")})
+        measured = [*self.positives.values(), *(negatives.values() if isinstance(negatives, dict) else [negatives])]
+        pairs = np.unique(unordered_pairs(np.concatenate(measured)), return_inverse=True)[1]
+        return Observation(
+            metrics, {"macro_auc": Units("pair", relation_rows(positives, unrelated, pairs), "macro_auc")}
+        )
 
     @property
     def headline(self) -> dict[str, str]:
@@ -228,8 +241,9 @@ class RelationEvaluator(EmbeddingEvaluator):
         return {"mean": f"{prefix}macro_auc"} | {name: f"{prefix}{name}/auc" for name in self.positives}
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Relations, their numbers of pairs, missing relations, and the digest of the pairs; never their texts."""
-        negatives = self.negatives
+        """Relations, their numbers of pairs and of groups, missing relations, and the digest of the pairs; never their
+        texts."""
+        negatives, n_groups = self.negatives, len(set(self.groups.values()))
         return {
             "pairs": {name: len(rows) for name, rows in self.positives.items()},
             "negatives": {name: len(r) for name, r in negatives.items()}
@@ -237,7 +251,8 @@ class RelationEvaluator(EmbeddingEvaluator):
             else len(negatives),
             "missing": self.missing,
             "excluded": self.n_excluded,
-            "resampling": resampling(len(self.positives)),
+            "resampling": resampling(n_groups),
+            "n_groups": n_groups,
             "drawn": self.drawn,
             "pairs_sha256": self.pairs_digest,
             **super().get_config_dict(),

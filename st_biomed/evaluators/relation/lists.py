@@ -34,7 +34,8 @@ HIPRBERT_28 = (
 )
 """The "28 most common relations in UMLS" whose mean HiPrBERT reports (section 4.2 and Table 5: 93.7); the paper does
 not name them; the list is from its evaluation script. They are 14 relations with their inverses, so the same pairs
-count twice."""
+count twice in the mean; intervals and tests draw them once, see
+:func:`~st_biomed.metrics.relation_groups.relation_groups`."""
 
 HIPRBERT_CLINICAL = {
     "causative": ("causative_agent_of", "cause_of", "due_to", "has_causative_agent", "induced_by", "induces"),
