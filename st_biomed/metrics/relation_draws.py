@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import rankdata
 
 from st_biomed.errors import InputError
 from st_biomed.metrics.pair_strata import OfStrata, PairStrata, Side
@@ -80,6 +79,7 @@ class RelationScores:
             )
         self.scores, relation_numbers, is_related = rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2] > 0
         pair = np.unique(rows[:, 3], return_inverse=True)[1] if rows.shape[1] == 4 else np.arange(len(rows))
+        self._one_row = np.unique(pair, return_index=True)[1]
         number = int(relation_numbers.max()) + 1
         every = relation_numbers == EVERY
         related = [np.flatnonzero((relation_numbers == relation) & is_related) for relation in range(number)]
@@ -163,38 +163,46 @@ class RelationScores:
     def exchanged(self, other: RelationScores, rng: np.random.Generator, n: int) -> np.ndarray:
         """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
 
-        Each pair is exchanged with probability one half, in all its relations, with its scores as ranks among all rows
-        of the model (Bandos, Rockette and Gur 2005). With many groups of relations, each group is exchanged as a whole,
-        because the test is then whether the models differ on relations like these.
+        Each pair is exchanged with probability one half, in all its relations, with its scores as ranks among the pairs
+        of the model (Bandos, Rockette and Gur 2005). With many groups of relations, the pairs of a group are exchanged
+        together, because the test is then whether the models differ on relations like these. Unrelated pairs of all
+        relations are still exchanged one by one: they belong to no group, and every area has their errors.
 
         Args:
             other: Scores of the other model for the same pairs in the same order.
         """
-        if self.are_many:
-            signs = 1.0 - 2.0 * rng.integers(2, size=(n, int(self.groups.max()) + 1))
-            return signs @ np.bincount(self.groups, self.aucs - other.aucs) / len(self.relations)
-        ranks = np.stack([rankdata(self.scores), rankdata(other.scores)])
+        ranks = np.stack([model._ranks for model in (self, other)])
+        of_group = rng.integers(2, size=(n, int(self.groups.max()) + 1), dtype=np.int8).astype(bool)
         swaps = OfStrata(self._strata, lambda size: rng.integers(2, size=(n, size), dtype=np.int8).astype(bool))
 
         def exchanged_unrelated(side: Side) -> tuple[np.ndarray, list[np.ndarray]]:
             return _exchanged_unrelated(ranks[:, side.rows], swaps.of(side))
 
         of_all = exchanged_unrelated(self.shared) if len(self.shared.rows) else None
+        differences = self.aucs - other.aucs
         total = np.zeros(n)
-        for relation in self.relations:
+        for relation, group, difference in zip(self.relations, self.groups, differences):
+            if relation.unrelated is not None and self.are_many:
+                total += np.where(of_group[:, group], -difference, difference)
+                continue
             if relation.unrelated is None:
                 assert of_all is not None
                 values, wins = of_all
             else:
                 values, wins = exchanged_unrelated(relation.unrelated)
             places = _places(values, ranks[:, relation.related.rows])
-            swap = swaps.of(relation.related)
+            swap = of_group[:, [group]] if self.are_many else swaps.of(relation.related)
             sums = [
                 np.take_along_axis(wins[side], np.where(swap, places[1 - side], places[side]), axis=1).sum(axis=1)
                 for side in (0, 1)
             ]
             total += (sums[0] - sums[1]) / (2 * places.shape[1] * len(self._unrelated(relation).rows))
         return total / len(self.relations)
+
+    @cached_property
+    def _ranks(self) -> np.ndarray:
+        """Twice the rank of each score among the scores of the distinct pairs, less one: whole numbers ``[N]``."""
+        return _places(np.sort(self.scores[self._one_row]), self.scores)
 
     def _unrelated(self, relation: _Relation) -> Side:
         return self.shared if relation.unrelated is None else relation.unrelated

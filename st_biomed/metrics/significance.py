@@ -123,7 +123,7 @@ class Units:
         numbers on a unit are exchangeable. They are therefore exchanged at random with probability one half for each
         unit, and p is the share of draws, including the observed one, whose difference is at least as far from zero.
         Scores, whose scale differs between models, are exchanged as ranks; with many relations, each is exchanged as a
-        whole, together with those that share its pairs. With many held-out sub-trees, p is that of the drawn differences, see
+        whole, together with those that share its pairs, and unrelated pairs of all relations one by one. With many held-out sub-trees, p is that of the drawn differences, see
         :class:`~st_biomed.metrics.distance_draws.DistanceScores`. The interval of the difference is a bootstrap interval.
 
         Args:

@@ -83,9 +83,8 @@ def test_relations_with_their_inverses_are_drawn_and_exchanged_as_without_them(n
     assert both.groups.tolist() == np.repeat(np.arange(number), 2).tolist() and both.are_many == alone.are_many
     draws = [scores.resampled(np.random.default_rng(5), 7) for scores in (alone, both)]
     assert draws[1] == pytest.approx(draws[0], abs=1e-12)
-    if number == MANY_RELATIONS:  # otherwise the ranks differ, in which a pair with two relations counts twice
-        swapped = [a.exchanged(b, np.random.default_rng(5), 7) for a, b in ((alone, alone_2), (both, both_2))]
-        assert swapped[1] == pytest.approx(swapped[0], abs=1e-12)
+    swapped = [a.exchanged(b, np.random.default_rng(5), 7) for a, b in ((alone, alone_2), (both, both_2))]
+    assert swapped[1] == pytest.approx(swapped[0], abs=1e-12)
 
 
 def test_a_pair_of_two_relations_is_drawn_equally_often_in_both():
@@ -123,10 +122,7 @@ def test_p_exchanges_a_pair_in_all_its_relations():
     models = [
         Units("pair", np.column_stack([scores, relation, related, pair]), "macro_auc") for scores in (ours, theirs)
     ]
-    ranks = [
-        np.searchsorted(np.sort(scores), scores) + np.searchsorted(np.sort(scores), scores, "right")
-        for scores in (ours, theirs)
-    ]
+    ranks = [2 * np.searchsorted(np.unique(scores), scores) + 1 for scores in (ours, theirs)]
 
     def macro(scores):
         return np.mean([roc_auc_score([1, 1, 0, 0], scores[[*rows, 4, 5]]) for rows in ((0, 1), (2, 3))])
@@ -155,6 +151,31 @@ def test_equal_models_differ_as_often_as_the_test_says_with_relations_and_their_
             p_values[-1].append((1 + (null >= abs(first.value - second.value) - 1e-9).sum()) / 60)
     found, without_pairs = (np.array(p_values) <= 0.05).mean(axis=0)
     assert 0.02 <= found <= 0.09 and without_pairs >= 0.11
+
+
+def test_many_relations_that_share_their_negatives_differ_as_often_as_the_test_says():
+    """The errors of the negatives are in every area: more than 15 of 100 models differ where only signs of areas change."""
+    rng = np.random.default_rng(1)
+    found, by_signs = [], []
+    for seed in range(200):
+        positives = rng.normal(1, 1, (MANY_RELATIONS, 30)) + rng.normal(0, 0.1, (MANY_RELATIONS, 1))
+        negatives = rng.normal(size=300)
+        ours, theirs = (
+            RelationScores(
+                relation_rows(
+                    dict(enumerate(positives + rng.normal(size=positives.shape))),
+                    negatives + rng.normal(size=negatives.shape),
+                )
+            )
+            for _ in range(2)
+        )
+        difference = abs(ours.value - theirs.value) - 1e-9
+        null = ours.exchanged(theirs, np.random.default_rng(seed), 59)
+        signs = np.random.default_rng(seed).choice([-1, 1], (59, MANY_RELATIONS)) @ (ours.aucs - theirs.aucs)
+        found.append((1 + (np.abs(null) >= difference).sum()) / 60)
+        by_signs.append((1 + (np.abs(signs / MANY_RELATIONS) >= difference).sum()) / 60)
+    assert 0.02 <= (np.array(found) <= 0.05).mean() <= 0.09
+    assert (np.array(by_signs) <= 0.05).mean() >= 0.15
 
 
 # ---------------------------------------------------------------------- files
