@@ -44,7 +44,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
       ``refined_...``, ``distant_...``: accuracies and exact match for a subset of the mentions;
     - ``coverage``: share of the mentions with gold ids whose gold is in the dictionary; and ``n_...``: counts.
 
-    Equal names are embedded once, and entries with equal scores keep the order of the dictionary. The names are
+    Mentions are embedded as queries and names as documents, by the rule of a :class:`~st_biomed.linking.ConceptIndex`
+    (:func:`~st_biomed.encoder.prompts.task_input`). Equal names are embedded once, and entries with equal scores keep the order of the dictionary. The names are
     embedded and compared in chunks that are not kept, so memory is that of the mentions' vectors.
 
     Args:
@@ -89,6 +90,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             print(evaluator.table(before=before, after=evaluator(model)))
             print(evaluator.predictions.compare(first))
     """
+
+    tells_tasks = True
 
     def __init__(
         self,
@@ -157,12 +160,13 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above; ``predictions`` is updated. The units are the mentions, or their documents."""
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        mentions, names = embed.of_task("query"), embed.of_task("document")
         search = RunningNearest(
-            embed(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
+            mentions(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
         )
         texts, size = self.names.texts, self.dictionary_chunk
         for start in range(0, len(texts), size):
-            search.add(embed.pass_through(texts[start : start + size]))
+            search.add(names.pass_through(texts[start : start + size]))
         scores, rows = (tensor.cpu().numpy() for tensor in search.result())
         entries, scores = self.names.ranked_entries(rows, scores, self.depth)
         ranks = {unit: self._part_ranks(entries, unit) for unit in ("name", "concept")}
