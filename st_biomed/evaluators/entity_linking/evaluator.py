@@ -15,7 +15,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, documents_of
+from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, digest_of_documents, documents_of
 from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
 from st_biomed.metrics.significance import Units
@@ -72,14 +72,15 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         depth: Number of names ranked for each string, K; by default the largest k, or four times that for concepts.
         dictionary_chunk: Number of names embedded at once.
         device: Device of the comparison; ``None`` for a GPU if there is one.
-        by_document: Whether the intervals draw documents in place of mentions.
+        by_document: Whether intervals and tests draw documents with all their mentions in place of single mentions.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Attributes:
         predictions: The predictions of the last call, ``None`` before the first.
 
     Raises:
-        InputError: An argument out of range, no such split, or no mention that can be measured.
+        InputError: An argument out of range, no such split, no mention that can be measured, or ``by_document`` and
+            mentions without a document.
 
     Example:
         ::
@@ -153,7 +154,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         found = self.names.find(self.queries.texts)
         exact, _ = self.names.ranked_entries(found, np.zeros(found.shape, dtype=np.float32), self.depth)
         self._exact = self._part_ranks(exact, self.scoring.rank_unit)[0]
-        self._documents = documents_of(self.queries.mentions) if by_document else None
+        where = f"{dataset.name}, split {split!r}: "
+        self._documents = documents_of(self.queries.mentions, where) if by_document else None
 
     # ------------------------------------------------------------------ measuring
 
@@ -270,6 +272,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             **self.counts,
             "missing_ids": len(self.dataset.missing(self.split)),
             "by_document": self.by_document,
+            **({} if self._documents is None else {"documents_sha256": digest_of_documents(self._documents)}),
             **super().get_config_dict(),
         }
 

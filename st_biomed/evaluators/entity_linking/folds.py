@@ -67,7 +67,9 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """The settings of each fold."""
-        return {"folds": [fold.get_config_dict() for fold in self.folds], **super().get_config_dict()}
+        by_document = {"by_document": True} if self.folds[0].by_document else {}
+        folds = [fold.get_config_dict() for fold in self.folds]
+        return {"folds": folds, **by_document, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:
