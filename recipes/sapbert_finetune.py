@@ -168,11 +168,12 @@ def run(
     if recipe.back_off:
         steps = {"add_mentions": {"splits": recipe.train_splits}}
         raw, dataset = prepare(raw, steps), prepare(dataset, steps)
+    documents = protocol.by_document
     if protocol.steps and protocol.raw:
-        suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen)
+        suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen, by_document=documents)
     unused = training.eval_strategy == "no" and recipe.average != "dev"
     dev = "" if protocol.dev in recipe.train_splits or unused else protocol.dev
-    suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen)
+    suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen, by_document=documents)
     print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")
 
     # Model.

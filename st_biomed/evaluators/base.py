@@ -17,7 +17,7 @@ from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
 from st_biomed.evaluators.terminal_table import metrics_table
-from st_biomed.evaluators.vector_store import VectorStore
+from st_biomed.evaluators.vector_store import stored
 from st_biomed.files import replace_text
 from st_biomed.metrics.significance import Units
 
@@ -73,11 +73,13 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         bf16: Embed under bfloat16 autocast.
         n_bootstrap: Resamples of the intervals; 0 for none.
         bootstrap_seed: Seed of the resamples.
-        cache_dir: Folder for the vectors of a model, stored by the digests of the model and of each text; ``None``, as
-            needed in training, stores none.
+        cache_dir: Folder for the vectors of a model, stored by the digests of the model and of each text, and by prompt;
+            ``None``, as needed in training, stores none.
         cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are measured.
 
     Attributes:
+        tells_tasks: Whether :meth:`observe` embeds mentions and names with the prompts of a model for them
+            (:meth:`~st_biomed.evaluators.embedders.EmbedOnce.of_task`); otherwise all texts have its default prompt.
         primary_metric: ``primary`` with the prefix, for ``metric_for_best_model``; known before the first call.
         units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` compares two models, see
             :meth:`st_biomed.metrics.Units.compare`.
@@ -86,6 +88,8 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         InputError: ``batch_size`` or ``truncate_dim`` below 1, ``n_bootstrap`` or ``bootstrap_seed`` below 0, or a name
             that cannot be part of a file name.
     """
+
+    tells_tasks = False
 
     def __init__(
         self,
@@ -210,9 +214,9 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         self.store_metrics_in_model_card_data(model, metrics, epoch, steps)
         return metrics
 
-    def _stored(self, embed: Embed, model: str) -> VectorStore:
+    def _stored(self, embed: Embed, model: str) -> Embed:
         key = {"model": model, "truncate_dim": self.truncate_dim, "bf16": self.bf16}
-        return VectorStore(self.cache_dir or "", key, embed, dtype=self.cache_dtype)
+        return stored(embed, self.cache_dir or "", key, dtype=self.cache_dtype)
 
     def measure(
         self, embed: Embed, output_path: str | None = None, epoch: int = -1, steps: int = -1

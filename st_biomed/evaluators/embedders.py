@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from st_biomed.encoder.prompts import TASKS, Task, TaskInput, task_inputs
 from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ def model_embedder(
 ) -> Embed:
     """Embed with a model.
 
+    If its prompts or routes for mentions and names differ from those of other texts
+    (:func:`~st_biomed.encoder.prompts.task_input`), the result is an :class:`EmbedByTask`.
+
     Args:
         model: Any sentence-transformers model; its ``encode`` sorts the texts by length.
         batch_size: Texts per forward pass.
@@ -39,19 +43,63 @@ def model_embedder(
     if not hasattr(model, "encode"):
         raise InputError(f"expected a model with encode(), found {type(model).__name__}; a matrix goes to measure()")
 
-    def embed(texts: Sequence[str]) -> np.ndarray:
-        import torch
+    def embedder(own: TaskInput | None = None) -> Embed:
+        options: dict[str, Any] = {} if own is None else own._asdict()
 
-        with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
-            return model.encode(
-                list(texts),
-                batch_size=batch_size,
-                show_progress_bar=show_progress_bar,
-                truncate_dim=truncate_dim,
-                convert_to_numpy=True,
-            )
+        def embed(texts: Sequence[str]) -> np.ndarray:
+            import torch
 
-    return embed
+            with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
+                return model.encode(
+                    list(texts),
+                    batch_size=batch_size,
+                    show_progress_bar=show_progress_bar,
+                    truncate_dim=truncate_dim,
+                    convert_to_numpy=True,
+                    **options,
+                )
+
+        return embed
+
+    if not (inputs := task_inputs(model)):
+        return embedder()
+    return EmbedByTask(embedder(), {task: embedder(own) for task, own in inputs.items()}, inputs)
+
+
+class EmbedByTask:
+    """An :data:`Embed` with other vectors for mentions, for names or for both.
+
+    Args:
+        plain: Embeds texts that are neither.
+        tasks: Embeds mentions (``"query"``) and names (``"document"``); a task that is not there is embedded plainly.
+        inputs: The prompt and task of each; needed to store the vectors.
+    """
+
+    def __init__(
+        self, plain: Embed, tasks: Mapping[Task, Embed], inputs: Mapping[Task, TaskInput] | None = None
+    ) -> None:
+        self.plain, self.tasks, self.inputs = plain, dict(tasks), dict(inputs or {})
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors ``[N, D]`` of N texts without a task."""
+        return self.plain(texts)
+
+    def of_task(self, task: Task) -> Embed:
+        """How the texts of a task are embedded."""
+        return self.tasks.get(task, self)
+
+
+def embed_of_task(embed: Embed, task: Task) -> Embed:
+    """How mentions (``"query"``) or names (``"document"``) are embedded; most ways to embed have one for all texts."""
+    of_task = getattr(embed, "of_task", None)
+    return embed if of_task is None else of_task(task)
+
+
+def mapped(embed: Embed, change: Callable[[Embed], Embed]) -> Embed:
+    """The same change of every way to embed that there is: of texts without a task, of mentions and of names."""
+    plain = change(embed)
+    others = {task: own for task in TASKS if (own := embed_of_task(embed, task)) is not embed}
+    return EmbedByTask(plain, {task: change(own) for task, own in others.items()}) if others else plain
 
 
 def table_embedder(texts: Sequence[str], matrix: np.ndarray) -> Embed:
@@ -92,6 +140,14 @@ class EmbedOnce:
     def __init__(self, embed: Embed, keep: float = float("inf")) -> None:
         self._embed, self._keep = embed, keep
         self._vectors: dict[str, np.ndarray] = {}
+        self._of_task: dict[Task, EmbedOnce] = {}
+
+    def of_task(self, task: Task) -> EmbedOnce:
+        """The same for mentions (``"query"``) or names (``"document"``), which most models embed like all texts."""
+        own = embed_of_task(self._embed, task)
+        if own is self._embed:
+            return self
+        return self._of_task.setdefault(task, EmbedOnce(own, self._keep))
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors ``[N, D]`` of N texts, repeats allowed.

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.embedders import Embed
+from st_biomed.evaluators.embedders import Embed, EmbedByTask
 from st_biomed.files import lock, replace_text
 from st_biomed.files.sealed import read_sealed, sealed
 
@@ -148,6 +148,24 @@ class VectorStore:
     def _checksums_of(self, vectors: np.ndarray) -> np.ndarray:
         """uint32 ``[N]``."""
         return np.array([zlib.crc32(vector.data, self._seed) for vector in vectors], dtype=np.uint32)
+
+
+def stored(embed: Embed, folder: str | Path, key: Mapping[str, object], *, dtype: str = "float32") -> Embed:
+    """The same vectors, stored on disk.
+
+    Vectors of mentions and names with a prompt or route of their own have a key of their own, which includes it.
+
+    Args:
+        embed, folder, key, dtype: As in :class:`VectorStore`.
+    """
+    plain = VectorStore(folder, key, embed, dtype=dtype)
+    if not isinstance(embed, EmbedByTask):
+        return plain
+    own = {
+        task: VectorStore(folder, {**key, **embed.inputs[task]._asdict()}, of_task, dtype=dtype)
+        for task, of_task in embed.tasks.items()
+    }
+    return EmbedByTask(plain, own, embed.inputs)
 
 
 def _write_at(path: Path, offset: int, content: bytes) -> None:

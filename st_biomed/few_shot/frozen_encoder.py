@@ -12,9 +12,10 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
+from st_biomed.encoder.prompts import Task
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder
-from st_biomed.evaluators.vector_store import VectorStore
+from st_biomed.evaluators.vector_store import stored
 from st_biomed.modules.fasttext_binary import FastTextBinary
 from st_biomed.modules.random_projection import random_projection
 from st_biomed.modules.word_vectors import WordCoverage, word_coverage, word_vectors_encoder
@@ -108,13 +109,18 @@ class FrozenEncoder:
             embed = model_embedder(self.model, bf16=bf16)
             if cache_dir:
                 key = {"model": model_digest(self.model), "truncate_dim": None, "bf16": bf16}
-                embed = VectorStore(cache_dir, key, embed)
+                embed = stored(embed, cache_dir, key)
         self._once = EmbedOnce(embed)
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors ``[N, D]`` of N texts."""
         self.texts.update(dict.fromkeys(texts))
         return self._once(texts)
+
+    def of_task(self, task: Task) -> Embed:
+        """How a model embeds mentions (``"query"``) or names (``"document"``)."""
+        own = self._once.of_task(task)
+        return self if own is self._once else own
 
     def coverage(self, names: Sequence[str]) -> WordCoverage | None:
         """The words of some names that word vectors know; nothing for a model, which knows every text."""

@@ -14,7 +14,7 @@ from sentence_transformers.base.modules import Normalize
 from transformers import PrinterCallback, set_seed
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.embedders import Embed, EmbedOnce
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, mapped
 from st_biomed.few_shot.frozen_encoder import with_modules
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
@@ -172,14 +172,17 @@ def stage_embedder(embed: Embed, module: ResidualFeedForward, *, bf16: bool = Fa
     """
     device = next(module.parameters()).device
 
-    @torch.inference_mode()
-    def embed_stage(texts: Sequence[str]) -> np.ndarray:
-        rows = torch.from_numpy(unit_vectors(embed(texts)))
-        with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
-            parts = [module({"sentence_embedding": part.to(device)}) for part in rows.split(_ROWS)]
-        return torch.cat([part["sentence_embedding"].float().cpu() for part in parts]).numpy()
+    def on(earlier: Embed) -> Embed:
+        @torch.inference_mode()
+        def embed_stage(texts: Sequence[str]) -> np.ndarray:
+            rows = torch.from_numpy(unit_vectors(earlier(texts)))
+            with torch.autocast(device.type, torch.bfloat16, enabled=bf16):
+                parts = [module({"sentence_embedding": part.to(device)}) for part in rows.split(_ROWS)]
+            return torch.cat([part["sentence_embedding"].float().cpu() for part in parts]).numpy()
 
-    return EmbedOnce(embed_stage)
+        return embed_stage
+
+    return EmbedOnce(mapped(embed, on))
 
 
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:

@@ -12,9 +12,10 @@ import numpy as np
 
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest, table_digest
+from st_biomed.encoder.prompts import task_inputs
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.embedders import Embed, EmbedOnce, table_embedder
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, mapped, table_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
@@ -148,6 +149,12 @@ class OpenModel:
         """Its device; nothing for a table of vectors."""
         return "" if self.encoder is None else str(self.encoder.device)
 
+    def settings_of(self, evaluator: EmbeddingEvaluator) -> dict[str, Any]:
+        """Settings of a measurement that the model adds: in linking, ``prompts`` of mentions and names if it tells them apart."""
+        if self.encoder is None or not evaluator.tells_tasks or not (inputs := task_inputs(self.encoder)):
+            return {}
+        return {"prompts": {task: own.prompt for task, own in inputs.items()}}
+
     def measure(self, evaluator: EmbeddingEvaluator) -> dict[str, float]:
         """The evaluator's metrics of this model.
 
@@ -173,7 +180,7 @@ class OpenModel:
                 f"{self.measured.name}: its score is an inner product, found similarity "
                 f"{evaluator.scoring.similarity!r}: measure it --as-published"
             )
-        return dense_and_sparse(dense, evaluator.names.texts, self._sparse_weight)
+        return mapped(dense, lambda of: dense_and_sparse(of, evaluator.names.texts, self._sparse_weight))
 
 
 def _loaded(

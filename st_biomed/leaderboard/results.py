@@ -37,7 +37,8 @@ class Result:
         evaluator: The evaluator's name, the prefix of its metrics.
         model: Name of the model in tables.
         model_digest: Digest of the model's computation.
-        settings: The evaluator's configuration and ``as_published``.
+        settings: The evaluator's configuration, :meth:`~st_biomed.leaderboard.models.OpenModel.settings_of` and
+            ``as_published``.
         headline: Label to metric, for tables.
         units: Metric to the number and kind of its units, e.g. ``{"acc@1": [960, "mention"]}``.
         seconds: Duration.

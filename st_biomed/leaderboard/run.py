@@ -98,7 +98,7 @@ def _results(
     long: Progress,
 ) -> Iterator[Result]:
     for evaluator in evaluators:
-        settings = {**evaluator.get_config_dict(), "as_published": as_published}
+        settings = {**evaluator.get_config_dict(), **model.settings_of(evaluator), "as_published": as_published}
         headline = evaluator.headline
         kept = folder.find(result_key(evaluator.name, model.digest, settings))
         if kept is not None and _has_units(kept, folder):

@@ -11,7 +11,7 @@ from st_biomed.leaderboard.metric_descriptions import PUBLISHED_SCORING
 from st_biomed.leaderboard.results import Result
 
 _DRAWS = {"n_bootstrap", "bootstrap_seed"}  # they change intervals only
-_EMBEDDING = {"bf16", "truncate_dim", "cache_dtype"}  # settings of the model's vectors, not of the measurement
+_EMBEDDING = {"bf16", "truncate_dim", "cache_dtype", "prompts"}  # settings of vectors, not of the measurement
 _SHOWN = 3  # number of settings in a note
 
 

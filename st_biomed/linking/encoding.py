@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from sentence_transformers.util import batch_to_device, truncate_embeddings
 from torch import Tensor
 
 from st_biomed.encoder import computes_bf16
+from st_biomed.encoder.prompts import Task, task_input
 from st_biomed.errors import InputError
 from st_biomed.losses.embed import take_rows, token_lengths
 
@@ -22,12 +23,6 @@ TOKENS_PER_FORWARD_ACCELERATOR = 1 << 16
 """An estimate that keeps a GPU busy; the activations of a BERT-base layer take a few hundred MB."""
 
 _TOKENIZED_AT_ONCE = 4096
-
-Task = Literal["query", "document"]
-"""A mention is a query and a name a document, for models that have a prompt or a route for each."""
-
-_PROMPTS: dict[Task, tuple[str, ...]] = {"query": ("query",), "document": ("document", "passage", "corpus")}
-"""Names of prompts, in the search order of ``encode_query`` and ``encode_document``."""
 
 
 class NameEncoder:
@@ -88,7 +83,8 @@ class NameEncoder:
 
     def _forward(self, texts: list[str], task: Task) -> Tensor:
         """Vectors of one group ``[R, D]``, on the device."""
-        features: dict[str, Any] = dict(self.model.preprocess(texts, prompt=self._prompt(task), task=task))
+        prompt = task_input(self.model, task).prompt
+        features: dict[str, Any] = dict(self.model.preprocess(texts, prompt=prompt, task=task))
         mask = features.get("attention_mask")
         lengths = token_lengths(mask) if isinstance(mask, Tensor) and mask.ndim == 2 else None
         if lengths is None:
@@ -105,10 +101,6 @@ class NameEncoder:
         features = batch_to_device(features, self.model.device)
         vectors = self.model(features, task=task)["sentence_embedding"]
         return vectors if self.model.truncate_dim is None else truncate_embeddings(vectors, self.model.truncate_dim)
-
-    def _prompt(self, task: Task) -> str | None:
-        names = [name for name in _PROMPTS[task] if name in self.model.prompts]
-        return self.model.prompts.get(names[0] if names else self.model.default_prompt_name or "")
 
 
 def _cuts(lengths: np.ndarray, budget: int) -> Iterator[tuple[int, int]]:

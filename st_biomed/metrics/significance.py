@@ -144,6 +144,11 @@ class Units:
             )
         if self.statistic not in OF_SUMS and not np.array_equal(self.rows[:, 1:], other.rows[:, 1:]):
             raise InputError(f"a paired test needs the same units, found {self.unit}s with other given numbers")
+        if (self.clusters is None) != (other.clusters is None):
+            raise InputError(
+                f"a paired test needs the same units, found {self.unit}s one by one and {self.unit}s in clusters; measure "
+                "both in one way"
+            )
         if not np.array_equal(np.asarray(self.clusters, dtype=str), np.asarray(other.clusters, dtype=str)):
             raise InputError(f"a paired test needs the same units, found {self.unit}s in other clusters")
         ends = _ends(level)

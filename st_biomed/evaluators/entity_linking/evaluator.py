@@ -15,7 +15,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, documents_of
+from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, digest_of_documents, documents_of
 from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
 from st_biomed.metrics.significance import Units
@@ -44,7 +44,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
       ``refined_...``, ``distant_...``: accuracies and exact match for a subset of the mentions;
     - ``coverage``: share of the mentions with gold ids whose gold is in the dictionary; and ``n_...``: counts.
 
-    Equal names are embedded once, and entries with equal scores keep the order of the dictionary. The names are
+    Mentions are embedded as queries and names as documents, by the rule of a :class:`~st_biomed.linking.ConceptIndex`
+    (:func:`~st_biomed.encoder.prompts.task_input`). Equal names are embedded once, and entries with equal scores keep the order of the dictionary. The names are
     embedded and compared in chunks that are not kept, so memory is that of the mentions' vectors.
 
     Args:
@@ -71,14 +72,15 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         depth: Number of names ranked for each string, K; by default the largest k, or four times that for concepts.
         dictionary_chunk: Number of names embedded at once.
         device: Device of the comparison; ``None`` for a GPU if there is one.
-        by_document: Whether the intervals draw documents in place of mentions.
+        by_document: Whether intervals and tests draw documents with all their mentions in place of single mentions.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Attributes:
         predictions: The predictions of the last call, ``None`` before the first.
 
     Raises:
-        InputError: An argument out of range, no such split, or no mention that can be measured.
+        InputError: An argument out of range, no such split, no mention that can be measured, or ``by_document`` and
+            mentions without a document.
 
     Example:
         ::
@@ -89,6 +91,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             print(evaluator.table(before=before, after=evaluator(model)))
             print(evaluator.predictions.compare(first))
     """
+
+    tells_tasks = True
 
     def __init__(
         self,
@@ -150,19 +154,21 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         found = self.names.find(self.queries.texts)
         exact, _ = self.names.ranked_entries(found, np.zeros(found.shape, dtype=np.float32), self.depth)
         self._exact = self._part_ranks(exact, self.scoring.rank_unit)[0]
-        self._documents = documents_of(self.queries.mentions) if by_document else None
+        where = f"{dataset.name}, split {split!r}: "
+        self._documents = documents_of(self.queries.mentions, where) if by_document else None
 
     # ------------------------------------------------------------------ measuring
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above; ``predictions`` is updated. The units are the mentions, or their documents."""
         device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
+        mentions, names = embed.of_task("query"), embed.of_task("document")
         search = RunningNearest(
-            embed(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
+            mentions(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
         )
         texts, size = self.names.texts, self.dictionary_chunk
         for start in range(0, len(texts), size):
-            search.add(embed.pass_through(texts[start : start + size]))
+            search.add(names.pass_through(texts[start : start + size]))
         scores, rows = (tensor.cpu().numpy() for tensor in search.result())
         entries, scores = self.names.ranked_entries(rows, scores, self.depth)
         ranks = {unit: self._part_ranks(entries, unit) for unit in ("name", "concept")}
@@ -266,6 +272,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             **self.counts,
             "missing_ids": len(self.dataset.missing(self.split)),
             "by_document": self.by_document,
+            **({} if self._documents is None else {"documents_sha256": digest_of_documents(self._documents)}),
             **super().get_config_dict(),
         }
 

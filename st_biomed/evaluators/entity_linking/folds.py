@@ -30,6 +30,8 @@ class FoldsEvaluator(EmbeddingEvaluator):
         InputError: No fold, or folds with different ``ks`` or ``by_document``.
     """
 
+    tells_tasks = True
+
     def __init__(self, folds: Sequence[EntityLinkingEvaluator], **options: Unpack[EvaluatorOptions]) -> None:
         super().__init__(primary="acc@1", **options)
         if not folds:
@@ -43,7 +45,7 @@ class FoldsEvaluator(EmbeddingEvaluator):
         """The mean of the metrics of all folds; a subset such as the refined set may be empty in some folds."""
         times = Counter(name for fold in self.folds for name in fold.names.texts)
         if shared := [name for name, n in times.items() if n > 1]:
-            embed(shared)  # and keep them: a fold would let the names of its dictionary go
+            embed.of_task("document")(shared)  # and keep them: a fold would let the names of its dictionary go
         return _mean([fold.observe(embed) for fold in self.folds])
 
     def measure_folds(self, embed_of: Callable[[EntityLinkingEvaluator], Embed]) -> dict[str, float]:
@@ -65,7 +67,9 @@ class FoldsEvaluator(EmbeddingEvaluator):
 
     def get_config_dict(self) -> dict[str, Any]:
         """The settings of each fold."""
-        return {"folds": [fold.get_config_dict() for fold in self.folds], **super().get_config_dict()}
+        by_document = {"by_document": True} if self.folds[0].by_document else {}
+        folds = [fold.get_config_dict() for fold in self.folds]
+        return {"folds": folds, **by_document, **super().get_config_dict()}
 
     @property
     def citation(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -124,13 +126,23 @@ class LinkingPredictions:
             )
 
 
-def documents_of(mentions: Sequence[Mention]) -> np.ndarray:
+def documents_of(mentions: Sequence[Mention], where: str = "") -> np.ndarray:
     """Document of each mention, ``[N]``.
+
+    Args:
+        where: The data set and its split, for the error.
 
     Raises:
         InputError: A mention without a document.
     """
     documents = np.array([mention.document for mention in mentions])
     if n := int((documents == "").sum()):
-        raise InputError(f"by_document: {n:,} of {len(mentions):,} mentions have no document")
+        raise InputError(
+            f"{where}by_document: {n:,} of {len(mentions):,} mentions have no document; by_document: false draws mentions"
+        )
     return documents
+
+
+def digest_of_documents(documents: np.ndarray) -> str:
+    """SHA-256 of the document of each mention: figures by document are those of the same documents alone."""
+    return hashlib.sha256(json.dumps(documents.tolist()).encode()).hexdigest()

@@ -45,6 +45,8 @@ class LinkingSettings:
         ks: The k of the accuracies.
         folds: Values of the format's option ``fold``. The mean over these folds is measured, in testing only.
             Fine-tuning uses one fold per model: it trains on the fold's training part and measures on its test part.
+        by_document: Whether intervals and tests draw documents with all their mentions in place of single mentions.
+            Mentions of one document are alike, so intervals over single mentions are too narrow.
 
     Raises:
         InputError: An unknown format or step; a step that adds the mentions of a measured split to the dictionary; or
@@ -64,6 +66,7 @@ class LinkingSettings:
     raw: bool = True
     ks: list[int] = field(default_factory=lambda: [1, 5])
     folds: list[int] = field(default_factory=list)
+    by_document: bool = False
 
     def __post_init__(self) -> None:
         if self.format and self.format not in linking_names():
@@ -84,7 +87,11 @@ class LinkingSettings:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[EntityLinkingEvaluator | FoldsEvaluator]:
-        """The evaluators of the test split: before any step (``<name>_raw``) if ``raw`` is set, and after all steps."""
+        """The evaluators of the test split: before any step (``<name>_raw``) if ``raw`` is set, and after all steps.
+
+        Raises:
+            InputError: Invalid files, or ``by_document`` and mentions without a document.
+        """
         raw = [self.open(fold) for fold in self.folds] or [self.open()]
         measured = {self.name: [self.prepared(dataset) for dataset in raw]}
         if self.steps and self.raw:
@@ -100,6 +107,7 @@ class LinkingSettings:
                     refined=self.seen,
                     distance=self.distance,
                     as_published=as_published,
+                    by_document=self.by_document,
                     **options,
                 )
                 for dataset in datasets
@@ -118,7 +126,7 @@ class LinkingSettings:
         Raises:
             InputError: There is no such split, or whatever is wrong with the files.
         """
-        return [dev_evaluator(self.prepared(self.open()), self.name, self.dev, options)]
+        return [dev_evaluator(self.prepared(self.open()), self.name, self.dev, options, by_document=self.by_document)]
 
     def source_names(self) -> list[str]:
         """The data set and its dictionary, as a record of training on them has it, and the sources of a dictionary that is a terminology."""
@@ -191,22 +199,29 @@ class LinkingSuite(EvaluatorSuite):
             for evaluator in evaluators:
                 self.take(evaluator)
             if isinstance(evaluators[-1], EntityLinkingEvaluator):
-                self._watch(evaluators[-1].dataset, protocol.name, protocol.dev)
+                self._watch(evaluators[-1].dataset, protocol.name, protocol.dev, protocol.by_document)
         for path in relatedness:
             self.take(RelatednessEvaluator.from_file(data_path(path), **options))
 
     def add(
-        self, dataset: LinkingDataset, name: str, *, dev: str = "dev", test: str = "test", seen: Sequence[str] = ()
+        self,
+        dataset: LinkingDataset,
+        name: str,
+        *,
+        dev: str = "dev",
+        test: str = "test",
+        seen: Sequence[str] = (),
+        by_document: bool = False,
     ) -> None:
         """Add a data set: ``dev`` is measured during training if it is not empty, ``test`` before and after."""
-        self._watch(dataset, name, dev)
+        self._watch(dataset, name, dev, by_document)
         options: EvaluatorOptions = {**self.options, "name": name}
-        self.take(EntityLinkingEvaluator(dataset, test, refined=seen, **options))
+        self.take(EntityLinkingEvaluator(dataset, test, refined=seen, by_document=by_document, **options))
 
-    def _watch(self, dataset: LinkingDataset, name: str, dev: str) -> None:
+    def _watch(self, dataset: LinkingDataset, name: str, dev: str, by_document: bool) -> None:
         """Measure a split in training, where there is one to measure."""
         if dev:
-            self._devs.append(dev_evaluator(dataset, name, dev, self.options))
+            self._devs.append(dev_evaluator(dataset, name, dev, self.options, by_document=by_document))
 
     @property
     def dev(self) -> SharedEvaluator | None:
@@ -220,7 +235,9 @@ class LinkingSuite(EvaluatorSuite):
         return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)
 
 
-def dev_evaluator(dataset: LinkingDataset, name: str, split: str, options: EvaluatorOptions) -> EntityLinkingEvaluator:
+def dev_evaluator(
+    dataset: LinkingDataset, name: str, split: str, options: EvaluatorOptions, *, by_document: bool = False
+) -> EntityLinkingEvaluator:
     """What measures a dev split, quietly and without intervals.
 
     Raises:
@@ -232,7 +249,7 @@ def dev_evaluator(dataset: LinkingDataset, name: str, split: str, options: Evalu
             "set `dev: ''` for none"
         )
     own: EvaluatorOptions = {**options, "name": f"{name}_dev", "show_progress_bar": False, "n_bootstrap": 0}
-    return EntityLinkingEvaluator(dataset, split, **own)
+    return EntityLinkingEvaluator(dataset, split, by_document=by_document, **own)
 
 
 FAMILY = "linking"
