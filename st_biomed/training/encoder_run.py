@@ -112,7 +112,7 @@ def train_encoder(
     """
     dev = measured_in_training(training, dev)
     if recipe.adapter == "lora":
-        add_lora(model)
+        add_lora(model, only_merged=True)
     if recipe.adapter != "none":
         freeze_adapters(model, recipe.frozen)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
