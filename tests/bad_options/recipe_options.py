@@ -91,6 +91,12 @@ RECIPES: list[tuple[str, str, str]] = [
     ("sapbert", "--split_seed -1", "split_seed"),
     ("sapbert", "--relatedness {missing}", "relatedness"),
     ("sapbert", "--linking {missing}", "missing"),
+    (
+        "sapbert_finetune",
+        "--linking ncbi_disease --prototypes 8",
+        "prototypes: is not used with batches without --neighbors, found 8",
+    ),
+    ("sapbert_finetune", "--linking ncbi_disease --refresh_steps 8", "refresh_steps: is not used"),
     ("hiprbert", "--distance hop", "distance"),
     ("hiprbert", "--levels siblings", "kinship"),
     ("hiprbert", "--weighted_by leaf", "weighted_by"),
