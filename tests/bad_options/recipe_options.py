@@ -216,6 +216,11 @@ RECIPES: list[tuple[str, str, str]] = [
     ("kge", "--benchmarks nonsense", "nonsense"),
     ("knowledge_injection", "--layer -1", "layer"),
     ("knowledge_injection", "--terminology toy --corpus {file} --mini_batch_size 4", "mini_batch_size: is not used"),
+    (
+        "knowledge_injection",
+        "--terminology toy --corpus {file} --gather_across_devices true",
+        "gather_across_devices: is not used with the loss of knowledge injection",
+    ),
     ("knowledge_injection", "--candidates 0", "candidates"),
     ("knowledge_injection", "--temperature 0", "temperature"),
     ("knowledge_injection", "--masked_share 1.5", "masked_share"),
