@@ -28,7 +28,7 @@ from st_biomed.corpus.vocabulary import SIZE, extend_vocabulary, train_pieces
 from st_biomed.corpus.windows import mention_windows
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.encoder.masked import load_masked_model
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_name
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.release.run_record import corpus_data
@@ -110,13 +110,15 @@ def check(recipe: ExtendBERTArguments, training: TrainingArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no corpus, or ``push_to_hub`` is set.
+        InputError: There is no corpus, ``push_to_hub`` is set, or the best weights are not to be kept by the loss.
     """
     if push_target(training) is not None:
         raise InputError("push_to_hub: a BERT with a new vocabulary is no release; publish what is trained from it")
     if not recipe.corpus:
         raise InputError("corpus: files or folders of raw text are needed")
     recipe.check_corpus()
+    if training.eval_strategy != "no" and training.metric_for_best_model is not None:
+        check_name("metric_for_best_model", training.metric_for_best_model.removeprefix("eval_"), ["loss"])
 
 
 def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: OutputFolders) -> None:

@@ -107,7 +107,7 @@ def check(recipe: InjectionArguments) -> None:
 
     Raises:
         InputError: There is no terminology or corpus, the data of a benchmark are missing, or an average, low-rank
-            updates or a cached loss are requested.
+            updates, a cached loss or batches of all processes are requested.
     """
     for name in ("average", "adapter"):
         if getattr(recipe, name) != "none":
@@ -115,6 +115,8 @@ def check(recipe: InjectionArguments) -> None:
                 f"{name}: the injection is new and trained as a whole, {getattr(recipe, name)} does not fit it"
             )
     check_unused(recipe, ("mini_batch_size",), "the loss of knowledge injection, which has no cached form")
+    alone = "the loss of knowledge injection, which compares each mention with the entities of the graph"
+    check_unused(recipe, ("gather_across_devices",), alone)
     if not recipe.terminology or not recipe.corpus:
         raise InputError(f"{'corpus' if recipe.terminology else 'terminology'}: is needed, nothing was given")
     recipe.check_corpus()

@@ -17,7 +17,7 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from sentence_transformers import SentenceTransformerTrainingArguments
@@ -33,7 +33,7 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
-from st_biomed.settings.checks import PATH, WEIGHT, about
+from st_biomed.settings.checks import PATH, WEIGHT, about, check_unused
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
@@ -99,6 +99,8 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     recipe.check_loss()
     if recipe.neighbors:
         recipe.hard_negative_plan()
+    else:
+        check_unused(recipe, [option.name for option in fields(HardNegativeArguments)], "batches without --neighbors")
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
     training.num_train_epochs = training.num_train_epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:

@@ -28,7 +28,9 @@ def run(
     max_pairs_per_concept: Annotated[
         int | None, typer.Option(help="Maximum number of pairs per concept; 50 by default.", min=1)
     ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the pairs.", min=0), SEED] = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed of the pairs; 0 by default.", min=0, show_default=False), SEED
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write synonym pairs or names as text. Training does not need this file."""
@@ -37,7 +39,8 @@ def run(
     from st_biomed.terminology import Terminology
     from st_biomed.training_data.name_pairs import name_lines, pair_lines
 
-    check_used({"--max-pairs-per-concept": max_pairs_per_concept}, "with --form pairs", used=form is Form.pairs)
+    of_pairs: dict[str, object] = {"--max-pairs-per-concept": max_pairs_per_concept, "--seed": seed}
+    check_used(of_pairs, "with --form pairs", used=form is Form.pairs)
     n_pairs = 50 if max_pairs_per_concept is None else max_pairs_per_concept
     if output.exists() and not overwrite:
         raise InputError(f"{output}: already exists; --overwrite replaces it")
@@ -48,7 +51,7 @@ def run(
         lines = (
             name_lines(opened, tally=tally)
             if form is Form.names
-            else pair_lines(opened, max_pairs_per_concept=n_pairs, seed=seed, tally=tally)
+            else pair_lines(opened, max_pairs_per_concept=n_pairs, seed=seed or 0, tally=tally)
         )
         file.writelines(f"{line}\n" for line in lines)
     typer.echo(f"{tally_table({form.value: tally})}\nwritten to {output}")

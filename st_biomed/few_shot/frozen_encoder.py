@@ -20,6 +20,7 @@ from st_biomed.modules.fasttext_binary import FastTextBinary
 from st_biomed.modules.random_projection import random_projection
 from st_biomed.modules.word_vectors import WordCoverage, word_coverage, word_vectors_encoder
 from st_biomed.release.card import BiomedCard
+from st_biomed.release.foreign_parts import check_base_model
 
 TABLES = (".bin", ".vec", ".txt", ".npy")
 """The formats of word vectors: fastText's two, word2vec's text format, a numpy matrix."""
@@ -95,7 +96,7 @@ class FrozenEncoder:
         cache_dir: Folder in which a model's vectors are stored for later runs; none by default.
 
     Raises:
-        InputError: As :meth:`InputForm.load`.
+        InputError: As :meth:`InputForm.load`, or a model that runs foreign code, which no release contains.
     """
 
     def __init__(self, form: InputForm, *, bf16: bool = False, cache_dir: str = "") -> None:
@@ -106,6 +107,7 @@ class FrozenEncoder:
         self.model = None if self._open and Path(form.source).is_file() else form.load()
         embed: Embed = lambda texts: model_embedder(self.form.load(texts))(texts)
         if self.model is not None:
+            check_base_model(self.model)
             embed = model_embedder(self.model, bf16=bf16)
             if cache_dir:
                 key = {"model": model_digest(self.model), "truncate_dim": None, "bf16": bf16}

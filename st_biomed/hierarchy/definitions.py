@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,8 +15,14 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.hierarchy.ancestors import AncestorGraph
 from st_biomed.hierarchy.keys import Level, lca_levels
 from st_biomed.hierarchy.kinships import ancestor_steps, check_order
+from st_biomed.hierarchy.level_functions import LEVEL_FUNCTIONS, largest_split
 from st_biomed.hierarchy.sources import deepest_in_sources
 from st_biomed.terminology import Terminology
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from st_biomed.hierarchy.pairs import BatchPairs
 
 logger = logging.getLogger(__name__)
 
@@ -47,23 +54,39 @@ def by_definition(
     }
 
 
-def largest_level(
-    definitions: Collection[str], n_kinships: int, max_distance: int | None, has_level_function: bool
-) -> int:
-    """The level of unrelated concepts, which all definitions share.
+def largest_levels(
+    definitions: Collection[str],
+    n_kinships: int,
+    max_distance: int | None,
+    level_function: Callable[[BatchPairs], Tensor] | None,
+) -> tuple[int, int]:
+    """The level of unrelated concepts, which all definitions share, before and after the level function.
+
+    Args:
+        max_distance: The largest level after it; a function of
+            :data:`~st_biomed.hierarchy.level_functions.LEVEL_FUNCTIONS` tells that itself.
 
     Raises:
-        InputError: ``max_distance`` differs from the kinships', or is out of range.
+        InputError: ``max_distance`` differs from the kinships', is out of range, or no largest level of the function.
     """
     if max_distance is not None and not 1 <= max_distance <= 127:
         raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
-    if "sibling_parent" not in definitions:
-        return max_distance or 3
-    if not has_level_function and max_distance not in (None, n_kinships + 1):
-        raise InputError(
-            f"max_distance follows from levels ({n_kinships + 1}) for sibling_parent, found {max_distance}"
-        )
-    return n_kinships + 1
+    splits = level_function in LEVEL_FUNCTIONS.values()
+    if "sibling_parent" in definitions:
+        far = n_kinships + 1
+    elif splits and max_distance is not None:
+        far = (max_distance + 1) // 2
+    else:
+        far = max_distance or 3
+    largest = largest_split(far) if splits else far
+    if max_distance in (None, largest) or (level_function is not None and not splits):
+        return far, max_distance or largest
+    if "sibling_parent" in definitions:
+        raise InputError(f"max_distance follows from levels ({largest}) for sibling_parent, found {max_distance}")
+    raise InputError(
+        f"max_distance must be odd with {getattr(level_function, '__name__', '')}, which makes 2 D - 1 levels of D, "
+        f"found {max_distance}"
+    )
 
 
 def levels_of(

@@ -17,7 +17,7 @@ import numpy as np
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
 from st_biomed.errors import InputError
 from st_biomed.hierarchy.ancestors import AncestorGraph
-from st_biomed.hierarchy.definitions import by_definition, largest_level, levels_of
+from st_biomed.hierarchy.definitions import by_definition, largest_levels, levels_of
 from st_biomed.hierarchy.keys import inverse, meet
 from st_biomed.hierarchy.pairs import BatchPairs
 from st_biomed.hierarchy.sources import comparable_sources, deepest_in_sources
@@ -50,7 +50,7 @@ class Hierarchy:
             published code; ``distance`` for the other sources. All definitions have the same ``D``, that of
             ``sibling_parent`` if it is one of them.
         max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
-            of that function, for every definition (default: ``D``).
+            of that function, for every definition (default: ``D``); with one of ``LEVEL_FUNCTIONS``, ``2 D - 1``.
         level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, e.g.
             :func:`~st_biomed.hierarchy.level_functions.by_depth`. It is applied last, and only in :meth:`distance`.
         weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
@@ -92,8 +92,7 @@ class Hierarchy:
         self.source_distances = dict(sorted((source_distances or {}).items()))
         sources = sorted(terminology.parents["source"].unique().to_pylist())
         definitions = by_definition(distance, self.source_distances, sources)
-        self.far = largest_level(definitions, len(levels), max_distance, level_function is not None)
-        self.max_distance = max_distance or self.far
+        self.far, self.max_distance = largest_levels(definitions, len(levels), max_distance, level_function)
         self.terminology = terminology
         self.definition = distance
         self.levels = tuple(level if isinstance(level, str) else tuple(level) for level in levels)

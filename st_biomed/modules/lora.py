@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sentence_transformers import SentenceTransformer
+from transformers import AutoConfig
 
 from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.adapt import encoder_of
@@ -20,6 +21,7 @@ def add_lora(
     alpha: float = 16.0,
     dropout: float = 0.0,
     targets: Sequence[str] = ("query", "value"),
+    only_merged: bool = False,
 ) -> SentenceTransformer:
     """Insert low-rank updates (Hu et al. 2022, arXiv 2106.09685) into the encoder of a model, in place, and freeze the
     rest.
@@ -33,10 +35,12 @@ def add_lora(
         alpha: Above 0; an update is scaled by ``alpha / rank``.
         dropout: Dropout of the input of an update, at least 0 and below 1.
         targets: Suffixes of the names of linear layers to update; by default the attention's queries and values.
+        only_merged: Whether nothing is loaded that is saved before :func:`merge_lora`; then the vocabulary may have
+            grown since the encoder was saved.
 
     Raises:
-        InputError: peft is not installed, the encoder has no such layer or already has adapters, or an argument is out
-            of range.
+        InputError: peft is not installed, the encoder has no such layer or already has adapters, an argument is out
+            of range, or the vocabulary has grown, e.g. by :func:`~st_biomed.modules.markers.add_markers`.
     """
     peft = _peft()
     encoder: Any = encoder_of(model).model
@@ -51,6 +55,8 @@ def add_lora(
         raise InputError(
             f"targets: the encoder ({type(encoder).__name__}) has no layer {', '.join(map(repr, missing))}"
         )
+    if not only_merged:
+        _check_vocabulary(encoder)
     model.requires_grad_(False)
     model.add_adapter(
         peft.LoraConfig(
@@ -62,6 +68,20 @@ def add_lora(
         )
     )
     return model
+
+
+def _check_vocabulary(encoder: Any) -> None:
+    """Raise InputError if the encoder has other rows of word embeddings than its origin, to which updates are saved."""
+    try:
+        saved = AutoConfig.from_pretrained(encoder.name_or_path, local_files_only=True, trust_remote_code=False)
+        there, rows = saved.vocab_size, encoder.get_input_embeddings().num_embeddings
+    except (OSError, ValueError, AttributeError, NotImplementedError):
+        return  # without an origin that can be read there is nothing to compare
+    if there != rows:
+        raise InputError(
+            f"the encoder has {rows:,} word embeddings and its origin, {encoder.name_or_path}, {there:,}: saved updates "
+            "would not load; save the model and load it again before add_lora, or set only_merged and merge before saving"
+        )
 
 
 def merge_lora(model: SentenceTransformer) -> SentenceTransformer:

@@ -18,6 +18,7 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
+from st_biomed.training.best_metric import check_metric
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
@@ -228,23 +229,16 @@ def measured_in_training(
         dev: The evaluator of the dev splits; ``None`` if no benchmark has one.
 
     Raises:
-        InputError: The best weights are to be kept by the loss on an evaluation dataset, which recipes do not have.
+        InputError: An error of :func:`~st_biomed.training.best_metric.check_metric`.
     """
     if training.eval_strategy == "no":
         return None
     if dev is not None:
-        _check_best(training, dev)
+        check_metric(training, dev)
         return dev
     print("no benchmark has a dev split: nothing is measured in training, and the last weights are kept")
     training.eval_strategy, training.load_best_model_at_end = "no", False
     return None
-
-
-def _check_best(training: SentenceTransformerTrainingArguments, dev: BaseEvaluator) -> None:
-    """Raise InputError if the best weights are to be kept by a loss that is not computed."""
-    if training.load_best_model_at_end and training.metric_for_best_model in (None, "loss", "eval_loss"):
-        known = getattr(dev, "primary_metric", None) or "sequential_score"
-        raise InputError(f"load_best_model_at_end: needs --metric_for_best_model, e.g. {known}")
 
 
 def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:

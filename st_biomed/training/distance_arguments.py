@@ -39,8 +39,8 @@ class DistanceArguments:
     weighted_by: str = field(
         default="none",
         metadata=about(
-            "sibling_parent with two levels for each, a nearer one for deep pairs: none, depth, or hierarchy for the depth "
-            "in the pair's own hierarchy (section 5)",
+            "two levels for each distance, a nearer one for deep pairs: none, depth, or hierarchy for the depth in the "
+            "pair's own hierarchy (section 5)",
             one_of("none", *LEVEL_FUNCTIONS),
         ),
     )
@@ -64,18 +64,21 @@ class DistanceArguments:
         self.check_distances()
         if self.weighted_by == "none":
             return self.hierarchy(terminology)
-        largest = largest_split(len(self.levels) + 1)
+        largest = None if self.max_distance is None else largest_split(self.max_distance)
         return self.hierarchy(terminology, max_distance=largest, level_function=LEVEL_FUNCTIONS[self.weighted_by])
 
     def check_distances(self) -> None:
         """Raise InputError if the distances do not fit each other, before anything is read.
 
         Raises:
-            InputError: An entry of ``source_distances`` is malformed, or ``weighted_by`` is set for another distance.
+            InputError: An entry of ``source_distances`` is malformed, or ``max_distance`` does not fit ``levels`` or
+                ``weighted_by``.
         """
-        self.definitions_by_source()
-        if self.weighted_by != "none" and self.distance != "sibling_parent":
-            raise InputError(f"weighted_by needs distance sibling_parent, found {self.distance}")
+        own, far = self.definitions_by_source(), len(self.levels) + 1
+        if self.distance == "sibling_parent" and not own and self.max_distance not in (None, far):
+            raise InputError(f"max_distance follows from levels ({far}) for sibling_parent, found {self.max_distance}")
+        if self.weighted_by != "none" and largest_split(self.max_distance or far) > 127:
+            raise InputError(f"max_distance must be at most 64 with weighted_by, found {self.max_distance}")
 
     def definitions_by_source(self) -> dict[str, str]:
         """``source_distances`` as a dictionary.

@@ -13,6 +13,7 @@ from transformers import TrainerCallback, TrainingArguments
 from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
+from st_biomed.release.foreign_parts import check_base_model
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, freeze_adapters, measured_in_training
@@ -43,7 +44,12 @@ def read_terminology(sources: Iterable[str]) -> Terminology:
 def measure_before(
     suite: EvaluatorSuite, model: SentenceTransformer, training: SentenceTransformerTrainingArguments
 ) -> Measured:
-    """The results of the suite before training, by the evaluator's name."""
+    """The results of the suite before training, by the evaluator's name.
+
+    Raises:
+        InputError: The base model runs foreign code, so that it could be trained and not released.
+    """
+    check_base_model(model)
     return suite.measure(model, "the base model" if training.should_log else "")
 
 
@@ -106,7 +112,7 @@ def train_encoder(
     """
     dev = measured_in_training(training, dev)
     if recipe.adapter == "lora":
-        add_lora(model)
+        add_lora(model, only_merged=True)
     if recipe.adapter != "none":
         freeze_adapters(model, recipe.frozen)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]

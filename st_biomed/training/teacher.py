@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from datasets.arrow_dataset import Column
 from torch import Tensor, nn
 
 from st_biomed.encoder.text_limit import limited_preprocess
@@ -39,7 +40,7 @@ class TeacherVectors:
 
     Args:
         model: The teacher; it is copied, so training does not change it.
-        texts: N texts; each is read when its row is requested.
+        texts: N texts, e.g. a column of a dataset; those of a batch are read at once, when their rows are requested.
         max_length: Maximum number of tokens of a text, that of the training; ``None`` for the model's own limit.
         removed: Center the vectors and remove this number of leading principal components, see
             :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are computed from a sample of the texts,
@@ -94,7 +95,7 @@ class TeacherVectors:
         """The vectors of rows, float16 ``[..., D]``.
 
         Args:
-            rows: Integers ``[...]``, or a slice.
+            rows: Integers ``[...]``, or a slice: its vectors are a read-only part of the table, not a copy.
 
         Raises:
             IndexError: A row is N or more.
@@ -102,10 +103,20 @@ class TeacherVectors:
         """
         places = np.arange(len(self))[rows] if isinstance(rows, slice) else np.asarray(rows)
         new = np.unique(places[~self._known[places]])
-        if len(new):
-            self._vectors[new] = self._halved([self._texts[i] for i in new.tolist()])
-            self._known[new] = True
-        return self._vectors[places]
+        for start in range(0, len(new), PIECE):  # one piece at a time, so that only the table is in memory as a whole
+            piece = new[start : start + PIECE]
+            self._vectors[piece] = self._halved(self._texts_of(piece))
+            self._known[piece] = True
+        if not isinstance(rows, slice):
+            return self._vectors[places]
+        part = self._vectors[rows]
+        part.setflags(write=False)
+        return part
+
+    def _texts_of(self, rows: np.ndarray) -> list[str]:
+        """The texts of rows; a column of a dataset is read once for all of them, not once for each."""
+        wanted = rows.tolist()
+        return list(self._texts[wanted]) if isinstance(self._texts, Column) else [self._texts[i] for i in wanted]
 
     def _halved(self, texts: list[str]) -> np.ndarray:
         """The vectors of texts, float16 ``[n, D]``."""
@@ -125,7 +136,7 @@ class TeacherVectors:
             return vectors
         if self._map is None:
             sample = np.random.default_rng(0).permutation(len(self))[:SAMPLE]
-            self._map = AllButTheTop.fit(self._embedded([self._texts[i] for i in sample.tolist()]), self._removed)
+            self._map = AllButTheTop.fit(self._embedded(self._texts_of(sample)), self._removed)
         return self._map(vectors)
 
     @torch.no_grad()

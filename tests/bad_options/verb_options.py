@@ -148,6 +148,7 @@ VERBS: list[tuple[str, str, str]] = [
     ("pairs", "toy -o {new} --max-pairs-per-concept 0", "--max-pairs-per-concept"),
     ("pairs", "toy -o {new} --max-pairs-per-concept -3", "--max-pairs-per-concept"),
     ("pairs", "toy -o {new} --form names --max-pairs-per-concept 3", "is used only with --form pairs, found 3"),
+    ("pairs", "toy -o {new} --form names --seed 0", "--seed: is used only with --form pairs, found 0"),
     ("pairs", "toy -o {new} --seed -1", "--seed"),
     ("pairs", "toy -o {new} --seed 99999999999999999999", "--seed"),
     ("pairs", "toy -o {new} --form triples", "--form"),

@@ -99,6 +99,44 @@ def test_a_recipe_reaches_them_by_name(name: str, tiny_bert: SentenceTransformer
     assert list(pickle.loads(pickle.dumps(part.batches))(rows, 21, True)) == batches
 
 
-def test_another_distance_is_one_line():
-    with pytest.raises(InputError, match="weighted_by needs distance sibling_parent, found hops"):
-        PartArguments(weighted_by="depth", distance="hops").check_distances()
+@pytest.mark.parametrize("distance", ["lca_depth", "hops"])
+@pytest.mark.parametrize("name", LEVEL_FUNCTIONS)
+def test_every_distance_is_weighted(name: str, distance: str, tiny_bert: SentenceTransformer, tmp_path):
+    """Catches levels that are declared as the distance before the function, which then gives larger ones."""
+    toy, labels = Terminology.read("toy"), torch.arange(Terminology.read("toy").n_texts)
+    for far in (None, 2, 4):
+        plain = Hierarchy(toy, distance, max_distance=far).distance(labels, labels)
+        own = {"distance": distance, "max_distance": far, "partners": [2] * ((far or 3) + 1)}
+        arguments = PartArguments(max_length=16, weighted_by=name, **own)
+        split = arguments.trained_hierarchy(toy)
+        assert (split.far, split.max_distance) == (far or 3, largest_split(far or 3))
+        after = split.distance(labels, labels)
+        assert torch.equal(torch.where(after > 0, (after + 1) // 2, after), plain)  # d became 2 d - 1 or 2 d
+        assert far == 2 or len(after.unique()) > len(plain.unique())
+        part = arguments.part("hierarchy", tiny_bert, toy, toy.save(tmp_path / f"{far}"), 0)
+        assert isinstance(part.loss, OrdinalMultiSimilarityLoss) and len(part.loss.cuts) == split.max_distance
+        rows = names_dataset(toy)
+        batches = list(part.batches(rows, 21, True))
+        module._HIERARCHIES.clear()
+        assert list(pickle.loads(pickle.dumps(part.batches))(rows, 21, True)) == batches
+
+
+def test_a_source_of_its_own_distance_is_weighted(terminology: Terminology):
+    """Catches the levels of the kinships where no source has them."""
+    labels = torch.arange(terminology.n_texts)
+    for source_distances in (["DEEP=hops"], ["DEEP=hops", "FLAT=lca_depth"]):
+        split = PartArguments(weighted_by="depth", source_distances=source_distances).trained_hierarchy(terminology)
+        assert (split.far, split.max_distance) == (3, 5) and int(split.distance(labels, labels).max()) == 5
+
+
+def test_levels_that_the_function_cannot_give_are_one_line(terminology: Terminology):
+    for distance, largest, message in (
+        ("sibling_parent", 4, r"max_distance follows from levels \(5\) for sibling_parent, found 4"),
+        ("hops", 6, "max_distance must be odd with by_depth, which makes 2 D - 1 levels of D, found 6"),
+    ):
+        with pytest.raises(InputError, match=message):
+            Hierarchy(terminology, distance, max_distance=largest, level_function=by_depth)
+    with pytest.raises(InputError, match=r"max_distance follows from levels \(3\) for sibling_parent, found 4"):
+        PartArguments(weighted_by="depth", max_distance=4).check_distances()
+    with pytest.raises(InputError, match="max_distance must be at most 64 with weighted_by, found 65"):
+        PartArguments(weighted_by="depth", distance="hops", max_distance=65).check_distances()

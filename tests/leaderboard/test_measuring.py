@@ -15,7 +15,7 @@ from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.markdown_and_html import html_page, markdown
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_known_models
+from st_biomed.leaderboard.models import MeasuredModel
 from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 from st_biomed.leaderboard.results import ResultsFolder
 from st_biomed.leaderboard.run import Measured, measure
@@ -207,86 +207,7 @@ def test_units_that_are_gone_are_logged_and_left_out(tmp_path, benchmark, models
     assert "cannot be read as the units" in caplog.text
 
 
-# ---------------------------------------------------------------------- models and files
-
-
-def test_models_have_the_names_people_give_them(tmp_path, models):
-    baselines = read_known_models()
-    assert named_models(["SapBERT"]) == [baselines["SapBERT"]] and baselines["SapBERT"].pooling == "cls"
-    named = named_models([models[0].model, f"again={models[0].model}", "out/sapbert/", "org/model"])
-    assert [model.name for model in named] == ["one", "again", "sapbert", "model"]
-    for arguments, message in (
-        ([], "no model: expected a folder, an id on the Hub, or one of MiniLM, SapBERT"),
-        (["a/x", "b/x"], "two models have the name 'x': write NAME=MODEL"),
-        (["=x"], "models must have the form NAME=MODEL or MODEL, found '=x'"),
-    ):
-        with pytest.raises(InputError, match=message):
-            named_models(arguments)
-
-
-def test_a_baseline_keeps_its_pooling_under_another_name():
-    """Would catch NAME=BASELINE looked for on the Hub, or read without its [CLS] pooling."""
-    (renamed,) = named_models(["mine=SapBERT"])
-    known = read_known_models()["SapBERT"]
-    assert (renamed.name, renamed.model, renamed.pooling) == ("mine", known.model, "cls")
-
-
-@pytest.mark.parametrize(
-    ("model", "message"),
-    [
-        ("minilm", "'minilm' is not a name of evaluation/known_models.yaml: did you mean 'MiniLM'.*evaluate --list"),
-        ("out/nothere", "^out/nothere: no such folder$"),
-        ("./nothere", "^./nothere: no such folder$"),
-        ("no-such/organization", "give a local folder"),
-    ],
-)
-def test_a_model_that_is_not_there_is_told_from_a_mistyped_one(tmp_path, monkeypatch, model, message):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "out").mkdir()
-    with pytest.raises(InputError, match=message):
-        OpenModel(MeasuredModel("x", model))
-
-
-@pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", ""])
-def test_a_device_that_is_not_there_is_one_line(models, device):
-    """Would catch a traceback of torch."""
-    with pytest.raises(InputError, match=f"device '{device}' is not available; available are cpu"):
-        OpenModel(models[0], device)
-
-
-def test_every_baseline_has_a_source():
-    assert all(model.source and model.model.count("/") == 1 for model in read_known_models().values())
-
-
-@pytest.mark.parametrize(
-    ("write", "message"),
-    [
-        (lambda path: np.savez(path, texts=np.array(["a"])), "needs the arrays 'texts' and 'vectors'"),
-        (lambda path: path.write_bytes(b"PK"), "cannot be read as a table of vectors"),
-        (lambda path: path.write_bytes(b""), "x.npz: cannot be read as a table of vectors"),
-        (lambda path: np.save(path.open("wb"), np.eye(3)), "x.npz: cannot be read as a table of vectors"),
-        (
-            lambda path: np.savez(path, texts=np.array(["a", "b"]), vectors=np.eye(3)),
-            r"numbers \[2, D\], found float64",
-        ),
-        (
-            lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.full((1, 2), np.inf)),
-            "vector of 'a' has NaN or inf",
-        ),
-        (
-            lambda path: np.savez(path, texts=np.array(["a"]), vectors=np.array([["x"]])),
-            r"numbers \[1, D\], found <U1",
-        ),
-        (
-            lambda path: np.savez(path, texts=np.eye(2), vectors=np.eye(2)),
-            r"texts must be strings \[N\], found float64",
-        ),
-    ],
-)
-def test_a_table_that_is_none_is_refused(tmp_path, write, message):
-    write(tmp_path / "x.npz")
-    with pytest.raises(InputError, match=message):
-        OpenModel(MeasuredModel("x", str(tmp_path / "x.npz")))
+# ---------------------------------------------------------------------- files
 
 
 def test_a_damaged_line_of_results_is_named(tmp_path, benchmark, models):

@@ -22,6 +22,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules.adapt import adapt
 from st_biomed.modules.lora import add_lora, merge_lora
+from st_biomed.modules.markers import add_markers
 
 NAMES = ["flu", "flue", "acute gout of the ear", "gots", "zoster", "other disease, type 2"]
 LABELS = torch.tensor([0, 0, 1, 1, 2, 2])
@@ -165,6 +166,27 @@ def test_adapters_upon_adapters_and_merging_of_none_are_refused(tiny_bert):
     for again in (add_lora, adapt):
         with pytest.raises(InputError, match="already has adapters of peft"):
             again(tiny_bert)
+
+
+@needs_peft
+def test_updates_of_an_encoder_with_new_markers_are_saved_with_their_origin(tiny_bert, tmp_path):
+    """Catches a saved model whose origin has no rows for the markers, so that it cannot be loaded."""
+    add_markers(tiny_bert)
+    with pytest.raises(
+        InputError, match=r"has 113 word embeddings and its origin, .*, 111: saved updates would not load"
+    ):
+        add_lora(tiny_bert)
+    assert all(parameter.requires_grad for parameter in tiny_bert.parameters())
+    tiny_bert.save_pretrained(str(tmp_path / "origin"), create_model_card=False)
+    model = start(tmp_path / "origin")
+    model.save_pretrained(str(tmp_path / "updates"), create_model_card=False)
+    loaded = SentenceTransformer(str(tmp_path / "updates"), device="cpu")
+    np.testing.assert_array_equal(loaded.encode(["[Ms] flu [Me]"]), model.encode(["[Ms] flu [Me]"]))
+    merge_lora(add_lora(tiny_bert, only_merged=True)).save_pretrained(
+        str(tmp_path / "merged"), create_model_card=False
+    )
+    merged = SentenceTransformer(str(tmp_path / "merged"), device="cpu")
+    np.testing.assert_array_equal(merged.encode(["[Ms] flu [Me]"]), tiny_bert.encode(["[Ms] flu [Me]"]))
 
 
 def test_without_peft_the_error_names_the_extra(tiny_bert, monkeypatch):

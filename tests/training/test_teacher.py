@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import torch
+from datasets import Dataset
+from datasets.arrow_dataset import Column
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import model_embedder
@@ -12,7 +16,7 @@ from st_biomed.losses.distilled_loss import with_distillation
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss
 from st_biomed.terminology import Terminology
-from st_biomed.training.teacher import TeacherVectors
+from st_biomed.training.teacher import PIECE, TeacherVectors
 
 TEXTS = Terminology.read("toy").strings
 
@@ -68,6 +72,45 @@ def test_pieces_have_the_same_vectors(tiny_bert, monkeypatch):
     """Catches pieces that change places, and a last one that is left out."""
     monkeypatch.setattr("st_biomed.training.teacher.PIECE", 50)
     np.testing.assert_allclose(TeacherVectors(tiny_bert, TEXTS)[:], tiny_bert.encode(TEXTS), atol=2e-3)
+
+
+@pytest.mark.parametrize("removed", [None, 1])
+def test_a_column_of_a_dataset_is_read_once_for_a_batch(removed, tiny_bert, monkeypatch):
+    """Catches texts that are read row by row (a tenth of a millisecond each), and in another order than asked for."""
+    order = np.random.default_rng(0).permutation(len(TEXTS))
+    rows = Dataset.from_dict({"text": [TEXTS[i] for i in np.argsort(order)], "label": range(len(TEXTS))}).select(order)
+    column, listed = rows["text"], TeacherVectors(tiny_bert, TEXTS, removed=removed)
+    assert isinstance(column, Column) and list(column) == TEXTS
+    teacher = TeacherVectors(tiny_bert, column, removed=removed)
+    reads, read = [], Column.__getitem__
+    monkeypatch.setattr(Column, "__getitem__", lambda self, key: (reads.append(key), read(self, key))[1])
+    for wanted in (np.array([9, 2, 70, 2]), np.arange(5, 105)):
+        np.testing.assert_array_equal(teacher[wanted], listed[wanted])
+    assert len(reads) == 2 + (removed is not None)
+    np.testing.assert_allclose(teacher[:], listed[:], atol=2e-3)
+
+
+def test_the_whole_table_takes_no_memory_beside_the_table(tiny_bert, monkeypatch):
+    """Catches the vectors of all texts in float32, and a copy of the table."""
+    n = 20_000
+    teacher = TeacherVectors(tiny_bert, [f"term {i}" for i in range(n)])
+    pieces: list[int] = []
+    monkeypatch.setattr(
+        teacher,
+        "_embedded",
+        lambda texts: (pieces.append(len(texts)), np.array([[int(text[5:])] * 16 for text in texts], np.float32))[1],
+    )
+    teacher[[3, 2_000]]
+    size = n * 16 * 2
+    tracemalloc.start()
+    whole = teacher[:]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert max(pieces) <= PIECE and sum(pieces) == n and peak < 2 * size  # row numbers, here as large as 16 dimensions
+    np.testing.assert_array_equal(whole, np.repeat(np.arange(n, dtype=np.float16)[:, None], 16, axis=1))
+    with pytest.raises(ValueError, match="read-only"):
+        whole[0] = 0
+    assert teacher[10:4:-2].tolist() == [[i] * 16 for i in (10, 8, 6)]
 
 
 def test_training_does_not_reach_the_teacher(tiny_bert):
