@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,8 +47,16 @@ def _foreign(model: nn.Module) -> Iterator[Any]:
     settings = (getattr(module, name, None) for module in modules for name in ("config", "tokenizer", "processor"))
     for part in (*modules, *settings):
         package = type(part).__module__.partition(".")[0]
-        if package == _DOWNLOADED:
-            if not is_own_code(Path(inspect.getfile(type(part)))):
-                yield part
-        elif isinstance(part, nn.Module) and id(part) not in inside and package not in _PACKAGES:
+        whole = isinstance(part, nn.Module) and id(part) not in inside
+        if (package == _DOWNLOADED or (whole and package not in _PACKAGES)) and not _is_own(type(part)):
             yield part
+
+
+def _is_own(kind: Any) -> bool:
+    """Whether the code of a class is a file that a release may contain, byte for byte.
+
+    Some classes of this package have the name of their file alone for a module, so that they are found by a method.
+    """
+    module = sys.modules.get(kind.__module__)
+    source = getattr(module, "__file__", None) or inspect.getsourcefile(inspect.unwrap(getattr(kind, "forward", kind)))
+    return source is not None and is_own_code(Path(source))

@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
+from st_biomed.modules.markers import pool_mentions
 from st_biomed.release.foreign_parts import check_base_model
 from tests.models.malicious import CASES, RUN_WITH_FLAG, Workshop
 from tests.models.test_malicious_models import HUB, LOADS
-
-REFUSED_AS_DIFFERENT = {"code_of_a_release_that_was_changed"}
-"""Harmless here, and still not the file of this package that a release may contain."""
+from tests.modules.knowledge_layers import injected
 
 FOLDERS = sorted(case for case in {*RUN_WITH_FLAG, *LOADS, "auto_map_of_our_adapters"} if not case.endswith(HUB))
 
@@ -35,15 +35,22 @@ def test_what_ran_is_no_base_model(case: str, workshop: Workshop, monkeypatch: p
         model = load_encoder(name, device="cpu", trust_remote_code=True)
     except Exception as error:
         pytest.skip(f"the code is no model: {error}")
-    if workshop.marker.exists() or case in REFUSED_AS_DIFFERENT:
+    if workshop.marker.exists():
         with pytest.raises(InputError, match=r"base_model: runs foreign code \((evil\d+|mention_pooling)\.\w+\)"):
             check_base_model(model)
     else:
         check_base_model(model)
 
 
-def test_models_of_this_package_and_the_host_are_base_models(tiny_bert_folder: Path, adapted_folder: Path):
-    """Catches a release with a file of this package's code that cannot be trained further."""
-    for folder in (tiny_bert_folder, adapted_folder):
+def test_models_of_this_package_and_the_host_are_base_models(
+    cache: Path, tiny_bert: SentenceTransformer, tiny_bert_folder: Path, adapted_folder: Path, tmp_path: Path
+):
+    """Catches a release with files of this package's code that cannot be trained further."""
+    injected(pool_mentions(tiny_bert), mention="marked").save_pretrained(
+        str(tmp_path / "own"), create_model_card=False
+    )
+    check_base_model(tiny_bert)
+    for folder in (tiny_bert_folder, adapted_folder, tmp_path / "own"):
         for trusted in (False, True):
             check_base_model(load_encoder(folder, device="cpu", trust_remote_code=trusted))
+        check_base_model(SentenceTransformer(str(folder), device="cpu", trust_remote_code=True))  # its own files run
