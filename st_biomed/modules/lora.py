@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sentence_transformers import SentenceTransformer
-from transformers import AutoConfig
+from transformers import PretrainedConfig
 
 from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.adapt import encoder_of
@@ -73,9 +73,9 @@ def add_lora(
 def _check_vocabulary(encoder: Any) -> None:
     """Raise InputError if the encoder has other rows of word embeddings than its origin, to which updates are saved."""
     try:
-        saved = AutoConfig.from_pretrained(encoder.name_or_path, local_files_only=True, trust_remote_code=False)
-        there, rows = saved.vocab_size, encoder.get_input_embeddings().num_embeddings
-    except (OSError, ValueError, AttributeError, NotImplementedError):
+        there = PretrainedConfig.get_config_dict(encoder.name_or_path, local_files_only=True)[0]["vocab_size"]
+        rows = encoder.get_input_embeddings().num_embeddings
+    except (OSError, ValueError, KeyError, AttributeError, NotImplementedError):
         return  # without an origin that can be read there is nothing to compare
     if there != rows:
         raise InputError(
