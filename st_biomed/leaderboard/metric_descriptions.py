@@ -17,7 +17,8 @@ PUBLISHED_SCORING = {
 _DRAWN = {
     ("macro_auc", "pairs"): "Intervals and tests draw the pairs within each relation: they are about these relations.",
     ("macro_auc", "relations and pairs"): (
-        "Intervals draw relations, and the pairs within each; tests exchange whole relations."
+        "Intervals draw relations, and the pairs within each; tests exchange whole relations, and unrelated pairs that "
+        "all of them share one by one."
     ),
     (
         "mean_auc",
