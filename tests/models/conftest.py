@@ -23,14 +23,14 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The Hub's cache; whoever asks on standard input whether code may run is told yes.
 
     The host imports a folder's code as a part of one package whose path is the first cache it saw: the package is
-    forgotten before and after, so that no other test looks for its code here.
+    forgotten before and after, so that no other test looks for its code here, and so are the caches of earlier tests.
     """
     folder = tmp_path / "cache"
     folder.mkdir()
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(folder))
     monkeypatch.setattr(dynamic, "HF_MODULES_CACHE", str(tmp_path / "modules"))
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 100))
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if not Path(place, "transformers_modules").is_dir()])
     before = pop_code_of_folders()
     yield folder
     pop_code_of_folders()
