@@ -172,17 +172,21 @@ class RelationScores:
             other: Scores of the other model for the same pairs in the same order.
         """
         ranks = np.stack([model._ranks for model in (self, other)])
-        of_group = rng.integers(2, size=(n, int(self.groups.max()) + 1), dtype=np.int8).astype(bool)
-        swaps = OfStrata(self._strata, lambda size: rng.integers(2, size=(n, size), dtype=np.int8).astype(bool))
+
+        def coins(size: int) -> np.ndarray:
+            return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)
+
+        of_group = coins(int(self.groups.max()) + 1) if self.are_many else None
+        swaps = OfStrata(self._strata, coins)
 
         def exchanged_unrelated(side: Side) -> tuple[np.ndarray, list[np.ndarray]]:
             return _exchanged_unrelated(ranks[:, side.rows], swaps.of(side))
 
         of_all = exchanged_unrelated(self.shared) if len(self.shared.rows) else None
-        differences = self.aucs - other.aucs
         total = np.zeros(n)
-        for relation, group, difference in zip(self.relations, self.groups, differences):
-            if relation.unrelated is not None and self.are_many:
+        for number, (relation, group) in enumerate(zip(self.relations, self.groups)):
+            if relation.unrelated is not None and of_group is not None:  # all its pairs are exchanged together
+                difference = self.aucs[number] - other.aucs[number]
                 total += np.where(of_group[:, group], -difference, difference)
                 continue
             if relation.unrelated is None:
@@ -191,7 +195,7 @@ class RelationScores:
             else:
                 values, wins = exchanged_unrelated(relation.unrelated)
             places = _places(values, ranks[:, relation.related.rows])
-            swap = of_group[:, [group]] if self.are_many else swaps.of(relation.related)
+            swap = swaps.of(relation.related) if of_group is None else of_group[:, [group]]
             sums = [
                 np.take_along_axis(wins[side], np.where(swap, places[1 - side], places[side]), axis=1).sum(axis=1)
                 for side in (0, 1)

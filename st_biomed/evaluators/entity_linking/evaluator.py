@@ -45,8 +45,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     - ``coverage``: share of the mentions with gold ids whose gold is in the dictionary; and ``n_...``: counts.
 
     Mentions are embedded as queries and names as documents, by the rule of a :class:`~st_biomed.linking.ConceptIndex`
-    (:func:`~st_biomed.encoder.prompts.task_input`). Equal names are embedded once, and entries with equal scores keep the order of the dictionary. The names are
-    embedded and compared in chunks that are not kept, so memory is that of the mentions' vectors.
+    (:func:`~st_biomed.encoder.prompts.task_input`). Equal names are embedded once, and entries with equal scores keep
+    the order of the dictionary. The names are embedded and compared in chunks that are not kept, so memory is that of
+    the mentions' vectors.
 
     Args:
         ks: The k of the accuracies, including 1.
