@@ -55,7 +55,8 @@ def fetched(path: Path, entry: dict[str, Any], raw: str, blobs: str) -> str:
         check(path.read_bytes(), path, entry)
         return "exists"
     if "fetch" not in entry:
-        raise ValueError(f"must be made from {entry['repository']} at {entry['commit']}: {entry['path']}")
+        at = f" at {entry['commit']}" if "commit" in entry else ""
+        raise ValueError(f"must be made from {entry['repository']}{at}: {entry['path']}")
     content = download(entry, raw, blobs)
     if path.suffix == ".gz" and not content.startswith(b"\x1f\x8b"):
         content = gzip.compress(content, mtime=0)

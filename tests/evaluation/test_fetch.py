@@ -103,9 +103,11 @@ def test_another_file_an_address_that_is_gone_and_what_is_made_by_hand_are_told(
         "b__csv": entry(b"flumpa\n", commit=COMMIT, fetch="gone.csv"),
         "c__csv": entry(b"flumpa\n", commit=COMMIT),
         "d__csv": entry(b"flumpa,gradtha\n", commit=COMMIT, fetch="flumpa.csv"),
+        "e__csv": entry(b"flumpa\n"),
     }
     assert run(server, tmp_path, monkeypatch, **files) == 1
     output = capsys.readouterr().err
-    assert "a.csv: has SHA-256" in output and "gone.csv: HTTP Error 404" in output and "3 files are missing" in output
+    assert "a.csv: has SHA-256" in output and "gone.csv: HTTP Error 404" in output and "4 files are missing" in output
+    assert "e.csv: must be made from https://github.com/org/terms: some/place" in output
     assert f"c.csv: must be made from https://github.com/org/terms at {COMMIT}: some/place" in output
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["d.csv"]
