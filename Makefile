@@ -36,8 +36,8 @@ replicate-hiprbert: $(STAMP)  ## the committed figures of HiPrBERT, three seeds:
 
 open-encoder: $(STAMP)  ## unite the open terminologies in DATA and train recipes/configs/open_encoder_english.yaml on them, with a scorecard on its card; resumes where it stopped
 	$(BIN)/python evaluation/fetch.py $(DATA) || true
-	test -d out/open_terminology || $(BIN)/st-biomed unite evaluation/open_terminology.yaml --data $(DATA) --output out/open_terminology
-	test -f out/open_texts.jsonl || $(BIN)/python evaluation/open_texts.py $(DATA)/text_en/e3c_en_layer3.jsonl.gz "CC BY" "CC BY 4.0" -o out/open_texts.jsonl
+	$(BIN)/st-biomed unite evaluation/open_terminology.yaml --data $(DATA) --output out/open_terminology --if-changed
+	$(BIN)/python evaluation/open_texts.py $(DATA)/text_en/e3c_en_layer3.jsonl.gz "CC BY" "CC BY 4.0" -o out/open_texts.jsonl
 	HF_HUB_OFFLINE=1 ST_BIOMED_DATA=$(abspath $(DATA)) $(BIN)/python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml \
 		$(if $(wildcard out/open_encoder-training/phases/*/run.json out/open_encoder-training/phases/*/checkpoint-*/checkpoint_files.json),--resume_from_checkpoint true)
 	HF_HUB_OFFLINE=1 $(BIN)/st-biomed evaluate out/open_encoder --scorecard --bf16 --data $(DATA) --output out/open_encoder-evaluation

@@ -14,14 +14,12 @@ cd "$(dirname "$0")/.."
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 base=sentence-transformers/all-MiniLM-L6-v2 out=out/open_encoder_seeds seeds="${SEEDS:-0 1 2}"
-if [ ! -f out/open_terminology/terminology.json ]; then
-    st-biomed unite evaluation/open_terminology.yaml --data "$ST_BIOMED_DATA" --output out/open_terminology
-fi
-if [ ! -f out/open_texts.jsonl ]; then # case reports of layer 3 of E3C with a license that asks for attribution alone
-    python evaluation/open_texts.py "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz "CC BY" "CC BY 4.0" -o out/open_texts.jsonl
-fi
+st-biomed unite evaluation/open_terminology.yaml --data "$ST_BIOMED_DATA" --output out/open_terminology --if-changed
+# case reports of layer 3 of E3C with a license that asks for attribution alone
+python evaluation/open_texts.py "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz "CC BY" "CC BY 4.0" -o out/open_texts.jsonl
+. evaluation/trained.sh
 train() { # name, seed, arguments
-    if [ ! -f $out/"$1"-"$2"/run.json ]; then
+    if ! trained $out/"$1"-"$2" out/open_terminology; then
         python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --disable_tqdm true --seed "$2" \
             --output_dir $out/"$1"-"$2" --overwrite true --cache_dir $out/evaluation/vectors "${@:3}"
     fi
@@ -103,7 +101,7 @@ TRIALS
     python evaluation/cells.py $out/ablations/results.jsonl --reference "all 0.8" -o $out/ablations.md
     ;;
 controls) # the same steps on names that belong to other concepts, and the base model without its first components
-    if [ ! -d $out/shuffled ]; then
+    if [ out/open_terminology/terminology.json -nt $out/shuffled/terminology.json ]; then
         python evaluation/open_encoder_controls.py shuffled out/open_terminology --output $out/shuffled
     fi
     # no held-out names: those of a concept are names of others

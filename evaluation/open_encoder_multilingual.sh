@@ -10,17 +10,16 @@ cd "$(dirname "$0")/.."
 base="${BASE:-intfloat/multilingual-e5-small}" seeds="${SEEDS:-0 1 2}" data=out/multilingual out=out/open_encoder_multilingual_seeds
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-if [ ! -f out/open_multilingual/terminology.json ]; then
-    st-biomed unite evaluation/open_terminology_multilingual.yaml --data "$ST_BIOMED_DATA" --output out/open_multilingual
-fi
-if [ ! -f $data/train/terminology.json ]; then
+st-biomed unite evaluation/open_terminology_multilingual.yaml --data "$ST_BIOMED_DATA" --output out/open_multilingual --if-changed
+if [ out/open_multilingual/terminology.json -nt $data/train/terminology.json ]; then
     python evaluation/translated_names.py out/open_multilingual HP: 500 $data es fr de it nl pt
 fi
-if [ ! -f $data/english/terminology.json ]; then
-    st-biomed subset $data/train --languages en --output $data/english
+if [ $data/train/terminology.json -nt $data/english/terminology.json ]; then
+    st-biomed subset $data/train --languages en --output $data/english --overwrite
 fi
+. evaluation/trained.sh
 train() { # name, terminology, seed
-    if [ ! -f $out/"$1"-"$3"/run.json ]; then
+    if ! trained $out/"$1"-"$3" "$2"; then
         python recipes/open_encoder.py recipes/configs/open_encoder_multilingual.yaml --disable_tqdm true --seed "$3" --runs 1 \
             --base_model "$base" --terminology "$2" --output_dir $out/"$1"-"$3" --overwrite true --keep_trained true \
             --cache_dir $out/evaluation/vectors
@@ -49,7 +48,7 @@ english) # the control: the same settings, steps and held-out concepts, without 
     ;;
 sapbert) # cross-lingual SapBERT (sapbert_multilingual_open.yaml) on the same names: synonyms and translations alone
     for seed in $seeds; do
-        if [ ! -f $out/sapbert-"$seed"/run.json ]; then
+        if ! trained $out/sapbert-"$seed" $data/train; then
             python recipes/sapbert.py recipes/configs/sapbert_multilingual_open.yaml --disable_tqdm true --seed "$seed" \
                 --base_model "$base" --terminology $data/train --held_out_names 0 --eval_strategy no --save_strategy no \
                 --load_best_model_at_end false ${STEPS:+--max_steps "$STEPS"} --output_dir $out/sapbert-"$seed" --overwrite true

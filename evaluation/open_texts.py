@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files import replace_text
+from st_biomed.files import lock, replace_text
 from st_biomed.settings.recipe import run_recipe
 
 KEYS = ("id", "text", "licence")
@@ -27,7 +27,8 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True)
     arguments = parser.parse_args()
     kept, left_out = chosen(arguments.documents, arguments.licenses)
-    replace_text(arguments.output, "".join(f"{line}\n" for line in kept))
+    with lock(arguments.output, wait=True):
+        replace_text(arguments.output, "".join(f"{line}\n" for line in kept))
     others = ", ".join(f"{count:,} of {name}" for name, count in left_out.most_common())
     print(f"{arguments.output}: {len(kept):,} documents; left out: {others or 'none'}")
 

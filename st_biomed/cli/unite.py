@@ -36,14 +36,24 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Replace the terminology in the output folder, and its report.")
     ] = False,
+    if_changed: Annotated[
+        bool,
+        typer.Option(
+            "--if-changed",
+            help="Replace it only if the plan, a file or the code is not what it was made of; say which.",
+        ),
+    ] = False,
 ) -> None:
     """Read many sources, make one terminology of them, and say what stands against one another."""
     from st_biomed.files import check_writable, lock, write_text
     from st_biomed.settings.bundled import bundled
-    from st_biomed.terminology.storage import check_folder
+    from st_biomed.terminology.storage import HEADER, check_folder
     from st_biomed.terminology.union import missing_files, unite
     from st_biomed.terminology.union_plan import UnionPlan
+    from st_biomed.terminology.union_record import MADE_OF, made_of, what_changed
 
+    if overwrite and if_changed:
+        raise InputError("--if-changed: --overwrite replaces the terminology anyway; give one of them")
     start = time.perf_counter()
     target = _report_file(output, report)
 
@@ -51,10 +61,10 @@ def run(
         names, definitions = f"{part.n_texts:>9,} names", f"{part.n_definitions:>8,} definitions"
         typer.echo(f"{name:24}{part.n_concepts:>9,} concepts {names} {definitions}")
 
-    with lock(output):
-        check_folder(output, overwrite=overwrite)
+    with lock(output, wait=if_changed):
+        check_folder(output, overwrite=overwrite or if_changed)
         check_writable(target, file=True)
-        if target.exists() and not overwrite:
+        if target.exists() and not (overwrite or if_changed):
             raise InputError(f"{target}: exists; --overwrite replaces it")
         settings = UnionPlan.read(plan if plan.exists() else bundled(plan) or plan)
         folder = data or (Path(os.environ["ST_BIOMED_DATA"]) if os.environ.get("ST_BIOMED_DATA") else None)
@@ -66,10 +76,16 @@ def run(
                 f"{len(lacking)} of {len(settings.sources)} sources lack files; --data names their folder, "
                 "--skip-missing unites the others"
             )
+        made = made_of(settings, folder)
+        if if_changed and (output / HEADER).is_file():
+            if not (changed := what_changed(output, target, made)):
+                typer.echo(f"{output}: made of the same plan, files and code; nothing to do")
+                return
+            typer.echo(f"{output}: made anew, because {changed}")
         united = unite(settings, folder, skip_missing=skip_missing, progress=tell)
         whole = united.terminology
         whole.save(output)
-        write_text(target, json.dumps(united.report, indent=1, ensure_ascii=False) + "\n")
+        write_text(target, json.dumps({**united.report, MADE_OF: made}, indent=1, ensure_ascii=False) + "\n")
     typer.echo(tally_table({stage: whole.tallies[stage] for stage in _STAGES if stage in whole.tallies}))
     for line in _summary(united.report):
         typer.echo(line)

@@ -97,6 +97,17 @@ def _read_tables(
         raise InputError(f"{folder}: cannot be read as a terminology ({error}); {_SEAL.remedy}") from error
 
 
+def saved_digest(folder: str | Path) -> str:
+    """The digest of a saved terminology, by its header alone; of the tables, only the sizes are compared.
+
+    Raises:
+        InputError: Nothing saved there, another format, or a file that is missing or of another size.
+    """
+    header = _SEAL.read(Path(folder))
+    _SEAL.check(Path(folder), header, _FILES, sizes_only=True)
+    return str(header["digest"])
+
+
 def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo]) -> str:
     """SHA-256 of the tables and of the sources' descriptions; those of ``_OPTIONAL`` count only where they have rows."""
     sha = hashlib.sha256()

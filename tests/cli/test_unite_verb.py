@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.records import SourceInfo, Term, Xref
-from st_biomed.terminology import Terminology
+from st_biomed.terminology import Terminology, union_record
 
 PLAN = "crosswalk: [xref]\nnormalize: lower\nsources:\n  a: {path: a}\n  b: {path: b}\n"
 
@@ -81,6 +81,102 @@ def test_what_is_there_is_not_replaced_unasked(refused: Callable[..., str], plac
     assert "which is replaced whole" in refused(*words, "--report", place / "out" / "report.json")
     assert "which is replaced whole" in refused(*words, "--report", place / "out")
     assert "no such file" in refused("unite", place / "nowhere.yaml", "-o", place / "new")
+
+
+def test_a_union_of_the_same_plan_files_and_code_is_left_as_it_is(run: Callable, place: Path) -> None:
+    """Catches a union that takes minutes each time a command needs it."""
+    words = ("unite", place / "plan.yaml", "--data", place / "data", "-o", place / "out", "--if-changed")
+    assert "3 concepts, 2 names" in run(*words).stdout
+    before = (place / "out").stat()
+    again = run(*words)
+    assert again.exit_code == 0, again.output
+    assert again.stdout == f"{place / 'out'}: made of the same plan, files and code; nothing to do\n"
+    assert (place / "out").stat().st_ino == before.st_ino
+    (place / "data").rename(place / "elsewhere")  # the place of the data is no part of them
+    moved = run("unite", place / "plan.yaml", "--data", place / "elsewhere", "-o", place / "out", "--if-changed")
+    assert "nothing to do" in moved.stdout
+
+
+def change_plan(place: Path, _: pytest.MonkeyPatch) -> None:
+    (place / "plan.yaml").write_text(PLAN.replace("lower", "none"))
+
+
+def change_source(place: Path, _: pytest.MonkeyPatch) -> None:
+    Terminology.load(place / "data" / "a").save(place / "data" / "b")
+
+
+def change_code(_: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(union_record, "code_checksum", lambda: "0" * 32)
+
+
+def lose_report(place: Path, _: pytest.MonkeyPatch) -> None:
+    (place / "out.conflicts.json").unlink()
+
+
+def edit_report(place: Path, _: pytest.MonkeyPatch) -> None:
+    report = json.loads((place / "out.conflicts.json").read_text())
+    (place / "out.conflicts.json").write_text(json.dumps({**report, "made of": {"plan": []}}))
+
+
+def replace_output(place: Path, _: pytest.MonkeyPatch) -> None:
+    Terminology.load(place / "data" / "a").save(place / "out")
+
+
+def cut_table(place: Path, _: pytest.MonkeyPatch) -> None:
+    table = place / "out" / "terms.parquet"
+    table.write_bytes(table.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (change_plan, "'normalize' of the plan changed"),
+        (change_source, "b/concepts.parquet is another file; "),
+        (change_code, "the code that reads and unites changed"),
+        (lose_report, "out.conflicts.json does not say what it was made of"),
+        (edit_report, "out.conflicts.json does not say what it was made of"),
+        (replace_output, "out.conflicts.json is of another terminology"),
+        (cut_table, "terms.parquet: truncated"),
+    ],
+)
+def test_a_union_of_anything_else_is_made_anew_and_says_why(
+    run: Callable, place: Path, monkeypatch: pytest.MonkeyPatch, change: Callable, line: str
+) -> None:
+    """Catches a terminology of last month that is trained on without a word."""
+    words = ("unite", place / "plan.yaml", "--data", place / "data", "-o", place / "out", "--if-changed")
+    run(*words)
+    change(place, monkeypatch)
+    result = run(*words)
+    assert result.exit_code == 0, result.output
+    first = result.stdout.splitlines()[0]
+    assert first.startswith(f"{place / 'out'}: made anew, because ") and line in first
+    assert (
+        json.loads((place / "out.conflicts.json").read_text())["terminology"] == Terminology.load(place / "out").digest
+    )
+    assert "nothing to do" in run(*words).stdout
+
+
+def test_a_file_that_was_missing_makes_the_union_anew(run: Callable, place: Path) -> None:
+    words = (
+        "unite",
+        place / "plan.yaml",
+        "--data",
+        place / "data",
+        "-o",
+        place / "out",
+        "--if-changed",
+        "--skip-missing",
+    )
+    (place / "plan.yaml").write_text(PLAN + "  c: {path: c}\n")
+    assert run(*words).exit_code == 0
+    assert "nothing to do" in run(*words).stdout
+    Terminology.load(place / "data" / "a").save(place / "data" / "c")
+    assert "c/concepts.parquet is new" in run(*words).stdout
+
+
+def test_a_union_is_replaced_in_any_case_or_if_changed(refused: Callable[..., str], place: Path) -> None:
+    words = ("unite", place / "plan.yaml", "--data", place / "data", "-o", place / "out")
+    assert "--if-changed: --overwrite replaces" in refused(*words, "--overwrite", "--if-changed")
 
 
 def test_names_of_one_terminology_are_normalized_by_subset_and_those_of_several_by_merge(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
 import runpy
 import subprocess
@@ -41,3 +43,23 @@ def test_a_mistyped_name_is_one_line(
         runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
     line = capsys.readouterr().err.splitlines()[-1]
     assert end.value.code == 2 and line.startswith("error: ") and "nonsense" in line
+
+
+@pytest.mark.parametrize(
+    ("digest", "status", "message"), [(None, 1, ""), ("abc", 0, ""), ("abd", 2, "move the run elsewhere")]
+)
+def test_a_run_on_another_terminology_is_not_skipped_as_if_it_were_trained(
+    tmp_path: Path, digest: str | None, status: int, message: str
+):
+    """Catches figures of a former terminology in the tables of the present one."""
+    (tmp_path / "terms").mkdir()
+    (tmp_path / "terms" / "terminology.json").write_text(json.dumps({"digest": "abc"}))
+    if digest is not None:
+        (tmp_path / "run.json").write_text(json.dumps({"terminologies": [{"digest": digest}]}))
+    words = f'set -e; . {FOLDER / "trained.sh"}; if trained "$1" "$1/terms"; then exit 0; fi; exit 1'
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    found = subprocess.run(
+        ["bash", "-c", words, "-", tmp_path], env={**os.environ, "PATH": path}, capture_output=True, text=True
+    )
+    assert found.returncode == status, found.stderr
+    assert message in found.stderr and bool(message) == bool(found.stderr)
