@@ -87,8 +87,8 @@ class Data:
     Attributes:
         files: Files and folders it needs, below the data folder.
         source: Where to get them.
-        terminologies: Names of the sources that a plain file of names, a dictionary say, was made of; those of terminologies that
-            the settings read are known from these.
+        terminologies: Names of the sources that a plain file of names, a dictionary say, was made of, and of sources with the same
+            concepts under other names; those of terminologies that the settings read are known from these.
     """
 
     files: list[str] = field(default_factory=list)
