@@ -46,7 +46,7 @@ def test_a_mistyped_name_is_one_line(
 
 
 @pytest.mark.parametrize(
-    ("digest", "status", "message"), [(None, 1, ""), ("abc", 0, ""), ("abd", 2, "move the run elsewhere")]
+    ("digest", "status", "message"), [(None, 1, ""), ("abc", 0, ""), ("xyz", 2, "move the run elsewhere")]
 )
 def test_a_run_on_another_terminology_is_not_skipped_as_if_it_were_trained(
     tmp_path: Path, digest: str | None, status: int, message: str
