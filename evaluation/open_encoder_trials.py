@@ -59,7 +59,8 @@ from st_biomed.files import replace_text, replacing_file
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.recipe import read_settings, read_yaml, run_recipe
+from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.settings.yaml_files import read_yaml
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.encoder_run import record_run, train_encoder
 from st_biomed.training.teacher import SAMPLE

@@ -112,9 +112,11 @@ def check(recipe: BergamotArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology, an option is of another graph encoder, or the data of a benchmark are missing.
+        InputError: There is no terminology, an option is of another graph encoder or of
+            self-distillation without its weight, or the data of a benchmark are missing.
     """
     recipe.check_graph()
+    recipe.check_distillation()
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     chosen_benchmarks(recipe.benchmarks)

@@ -84,12 +84,14 @@ def check(recipe: HiPrBERTArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, a ``SOURCE=N`` is malformed,
-            a preset has no triplet miner to change, or the benchmark does not exist.
+            a preset has no triplet miner to change, an option of self-distillation is given without its weight, or the
+            benchmark does not exist.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()
+    recipe.check_distillation()
     recipe.protocol()
 
 

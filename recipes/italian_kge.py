@@ -128,6 +128,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     recipe.hard_negative_plan()
     recipe.check_averaging()
+    recipe.check_distillation()
     if recipe.average == "dev" and not recipe.average_benchmarks:
         raise InputError("average: dev needs --average_benchmarks here, where nothing is held out of the terminology")
     if recipe.adapter == "lora" and recipe.stage != "pipelined" and resume_point(training):

@@ -134,6 +134,7 @@ def check(recipe: OpenEncoderArguments) -> None:
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()
+    recipe.check_distillation()
     for name in recipe.trees:
         read_benchmark_settings(name, TreeSettings)
 

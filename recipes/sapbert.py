@@ -121,9 +121,8 @@ def check(recipe: SapBERTArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology, hard negatives are combined with a pivot language, an option of the loss
-            is not a number, the loss does not have the form, an option needs another one, or a table of term pairs
-            does not exist.
+        InputError: There is no terminology, hard negatives are combined with a pivot language, an option does not fit
+            the loss or needs another one, or a table of term pairs does not exist.
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
@@ -136,6 +135,7 @@ def check(recipe: SapBERTArguments) -> None:
     if recipe.adapter != "bottleneck":
         check_unused(recipe, ("adapter_size",), f"adapter {recipe.adapter}")
     recipe.check_loss()
+    recipe.check_distillation()
     for path in recipe.relatedness:
         if not data_path(path).is_file():
             raise InputError(f"relatedness: {path}: no such file, a table of term pairs with scores is needed")

@@ -97,6 +97,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     if not recipe.linking:
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     recipe.check_loss()
+    recipe.check_distillation()
     if recipe.neighbors:
         recipe.hard_negative_plan()
     else:

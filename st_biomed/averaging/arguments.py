@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from st_biomed.errors import InputError, shown
 from st_biomed.evaluators.benchmark import BENCHMARK
 from st_biomed.settings.checks import COUNT, WEIGHT, Check, about, check_unused
+from st_biomed.settings.origins import later
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -71,10 +72,10 @@ class AveragingArguments:
         """
         if self.average != "dev":
             names = ("average_tolerance", "average_steps", "average_benchmarks")
-            check_unused(self, names, f"--average {self.average}, only with dev")
-        if self.keep_trained and self.average == "none":
+            check_unused(self, names, f"--average {self.average}, only with dev", by=("average",))
+        if self.average == "none" and self.keep_trained and not later(self, "keep_trained", ("average",)):
             raise InputError("keep_trained: with --average none the trained model is the release")
-        if self.average_benchmarks:
+        if self.average == "dev" and self.average_benchmarks:
             from st_biomed.evaluators.dev_parts import with_dev_parts
 
             with_dev_parts(self.average_benchmarks)

@@ -19,6 +19,7 @@ from typing import Any
 
 from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.files import check_writable
+from st_biomed.settings.origins import later
 
 LARGEST = 2**31 - 1
 """The check of a count."""
@@ -70,20 +71,24 @@ def check_fields(instance: Any) -> None:
         check_value(option.name, getattr(instance, option.name), option.metadata.get("check"))
 
 
-def check_unused(instance: Any, names: Collection[str], where: str) -> None:
+def check_unused(instance: Any, names: Collection[str], where: str, by: Collection[str] = ()) -> None:
     """Reject options that have another value than their default although nothing reads them.
 
     Args:
         instance: A dataclass of options.
         names: The options that are not read.
         where: The choice by which they are not, e.g. ``"graph sage"``.
+        by: The options of this choice. A value is allowed if it is from a file, and one of them was set after it: in a
+            file that extends this one, or on the command line.
 
     Raises:
         InputError: With the first of them.
     """
     for option in fields(instance):
+        if option.name not in names or later(instance, option.name, by):
+            continue
         default = option.default if option.default_factory is _NONE else option.default_factory()
-        if option.name in names and (value := getattr(instance, option.name)) != default:
+        if (value := getattr(instance, option.name)) != default:
             raise InputError(f"{option.name}: is not used with {where}, found {shown(value)}")
 
 

@@ -15,9 +15,10 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 from st_biomed.errors import InputError, disk_error, print_error, shown, unknown_name
 from st_biomed.settings.bundled import bundled
-from st_biomed.settings.checks import PATH, Check, check_value
+from st_biomed.settings.checks import Check, check_value
+from st_biomed.settings.extended_yaml import extended_files
+from st_biomed.settings.origins import carry_origins, with_origins
 from st_biomed.settings.trainer_checks import TRAINER, check_trainer
-from st_biomed.settings.yaml_files import read_yaml
 
 Filled = TypeVar("Filled")
 
@@ -43,7 +44,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
         argv: Arguments; the command line's by default.
 
     Returns:
-        One instance per class.
+        One instance per class, which knows the origins of its values.
 
     Raises:
         InputError: A missing or malformed file, an unknown argument, or a value that does not fit.
@@ -107,15 +108,17 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     argv = list(sys.argv[1:] if argv is None else argv)
     parser = Parser(list(dataclasses), allow_abbrev=False, usage="%(prog)s [settings.yaml] [--name value ...]")
     parser.arrange_help("--help-all" in argv)
+    named = {word.partition("=")[0].lstrip("-").replace("-", "_") for word in argv if word.startswith("--")}
     tokens: list[str] = []
+    files: list[dict[str, Any]] = []
     if argv and not argv[0].startswith("-"):
         path = Path(argv.pop(0))
         types = {name: hint for dataclass_ in dataclasses for name, hint in get_type_hints(dataclass_).items()}
-        for name, value in extended_yaml(path).items():
+        files = extended_files(path)
+        for name, value in {name: value for settings in files for name, value in settings.items()}.items():
             if name not in arguments:
                 raise InputError(f"{path}: {unknown_name('setting', name, arguments)}")
             tokens += _tokens(name, value, types[name], f"{path}: {name}", _default(arguments[name]))
-        named = {word.partition("=")[0].lstrip("-").replace("-", "_") for word in argv if word.startswith("--")}
         written = {token[2:].partition("=")[0]: path for token in tokens if token.startswith("--")}
         written = {name: path for name, path in written.items() if name not in named}
     try:
@@ -129,7 +132,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     for instance in filled:
         if isinstance(instance, TrainingArguments):
             check_trainer(instance)
-    return tuple(filled)
+    return tuple(with_origins(instance, [*files, named]) for instance in filled)
 
 
 def read_stage(dataclasses: Sequence[Any], settings: str, **values: Any) -> tuple[Any, ...]:
@@ -153,7 +156,7 @@ def read_stage(dataclasses: Sequence[Any], settings: str, **values: Any) -> tupl
         chosen = {name: value for name, value in values.items() if name in own and value not in ("", [], None)}
         for name, value in chosen.items():
             check_value(name, value, check_of(name, own[name]))
-        instances.append(replace(instance, **chosen))
+        instances.append(carry_origins(instance, replace(instance, **chosen), chosen))
     return tuple(instances)
 
 
@@ -179,33 +182,6 @@ def _default(argument: Field[Any]) -> Any:
     if argument.default_factory is not MISSING:
         return argument.default_factory()
     return None if argument.default is MISSING else argument.default
-
-
-def extended_yaml(path: Path) -> dict[str, Any]:
-    """The settings of a file, combined with those of the file that it ``extends``; its own settings override them.
-
-    The extended file is in the same folder, or is a configuration of the recipes.
-
-    Raises:
-        InputError: As in :func:`read_yaml`, an extended file that does not exist, or files that extend each other.
-    """
-    chain, settings = [path], read_yaml(path)
-    while "extends" in settings:
-        above = settings.pop("extends")
-        if not isinstance(above, str):
-            raise InputError(f"{path}: extends takes the name of one file, found {above!r}")
-        check_value(f"{path}: extends", above, PATH)
-        beside, packaged = path.parent / above, bundled(f"recipes/configs/{above}")
-        if not beside.is_file() and packaged is None:
-            raise InputError(
-                f"{path}: extends {above!r}, which is neither in its folder nor among the recipes' configurations"
-            )
-        path = packaged if packaged is not None and not beside.is_file() else beside
-        if path in chain:
-            raise InputError(f"{chain[0]}: extends itself through {path.name}")
-        chain.append(path)
-        settings = {**read_yaml(path), **settings}
-    return settings
 
 
 def filled(cls: type[Filled], values: Any, where: str, **fixed: Any) -> Filled:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.settings import checks
 from st_biomed.settings.checks import Check, check_value
-from st_biomed.settings.recipe import extended_yaml
+from st_biomed.settings.extended_yaml import extended_yaml
 from st_biomed.settings.trainer_checks import TRAINER
 
 _NUMBERS = {"int": int, "float": float}

@@ -11,7 +11,7 @@ from torch import nn
 
 from st_biomed.losses.distilled_loss import LabelMap, with_distillation
 from st_biomed.losses.self_distillation import TARGETS, only_distilled
-from st_biomed.settings.checks import SIZE, WEIGHT, about, one_of, within
+from st_biomed.settings.checks import SIZE, WEIGHT, about, check_unused, one_of, within
 from st_biomed.terminology import Terminology
 from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data.row_labels import RowLabels
@@ -50,6 +50,16 @@ class DistillationArguments:
             SIZE,
         ),
     )
+
+    def check_distillation(self) -> None:
+        """Reject the other arguments if the weight is 0, before anything is read.
+
+        Raises:
+            InputError: One of them is given, and the weight is not.
+        """
+        if not self.distillation:
+            names = ("distillation_target", "distillation_share", "distillation_removed")
+            check_unused(self, names, "--distillation 0, which distills nothing", by=("distillation",))
 
     def distilled(
         self,

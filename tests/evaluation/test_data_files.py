@@ -10,7 +10,7 @@ import pytest
 
 from evaluation.fetch import check
 from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
-from st_biomed.settings.recipe import read_yaml
+from st_biomed.settings.yaml_files import read_yaml
 from st_biomed.terminology.union_plan import UnionPlan
 
 EVALUATION = Path(__file__).parents[2] / "evaluation"

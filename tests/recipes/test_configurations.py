@@ -22,7 +22,8 @@ from recipes.sapbert import SapBERTArguments
 from recipes.sapbert_finetune import FinetuningArguments, FinetuningTraining
 from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings
-from st_biomed.settings.recipe import extended_yaml, read_settings
+from st_biomed.settings.extended_yaml import extended_yaml
+from st_biomed.settings.recipe import read_settings
 
 CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
 ARGUMENTS: dict[str, tuple[type[Any], ...]] = {  # the longest beginning counts

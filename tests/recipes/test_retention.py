@@ -196,9 +196,20 @@ def test_a_weight_of_zero_changes_no_bit(sources: dict[str, Path], tmp_path: Pat
     """Catches random numbers that are drawn for a teacher nobody asked for."""
     free, zero = (
         weights(ended("sapbert", sources, tmp_path / out, *given))
-        for out, given in (("free", ()), ("zero", ("--distillation", 0, "--distillation_target", "vectors")))
+        for out, given in (("free", ()), ("zero", ("--distillation", 0)))
     )
     assert all(torch.equal(tensor, zero[name]) for name, tensor in free.items())
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_options_of_self_distillation_without_its_weight_are_refused(
+    name: str, sources: dict[str, Path], tmp_path: Path
+):
+    """Catches a recipe in which they do nothing, and do not say so."""
+    message = "distillation_target: is not used with --distillation 0, which distills nothing, found 'vectors'"
+    with pytest.raises(InputError, match=message):
+        ended(name, sources, tmp_path / "out", "--distillation", 0, "--distillation_target", "vectors")
+    assert not (tmp_path / "out" / "run.json").exists()
 
 
 def test_what_has_no_counterpart_in_the_base_is_not_distilled(sources: dict[str, Path], tmp_path: Path):

@@ -17,7 +17,9 @@ from recipes.sapbert_finetune import EPOCHS
 from st_biomed.kge import KGESettings
 from st_biomed.losses.by_name import miner_by_name
 from st_biomed.losses.multi_similarity import PRESETS
-from st_biomed.settings.recipe import extended_yaml, read_settings, read_yaml
+from st_biomed.settings.extended_yaml import extended_yaml
+from st_biomed.settings.recipe import read_settings
+from st_biomed.settings.yaml_files import read_yaml
 from st_biomed.training_data import relation_pairs
 from tests.recipes.test_configurations import CONFIGS, arguments_of
 

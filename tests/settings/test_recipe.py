@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.settings.recipe import extended_yaml, filled, read_settings, run_recipe
+from st_biomed.settings.extended_yaml import extended_yaml
+from st_biomed.settings.recipe import filled, read_settings, run_recipe
 
 
 @dataclass

@@ -5,16 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 import torch
 from datasets import Dataset
+from sentence_transformers import SentenceTransformerTrainingArguments
 
+from recipes import open_encoder
 from recipes.open_encoder import PARTS, OpenEncoderArguments
+from st_biomed.errors import InputError
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.distilled_loss import DistilledLoss
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss
 from st_biomed.losses.similarity import join_labels
+from st_biomed.settings.recipe import read_settings
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
 
@@ -29,6 +34,27 @@ def test_without_a_weight_the_loss_stays_as_it_is(tiny_bert, tmp_path: Path):
     toy = Terminology.read("toy", definitions=True)
     part = OpenEncoderArguments().part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
     assert recipe.distilled_parts({"synonyms": part}, tiny_bert, toy) == {"synonyms": part.loss}
+
+
+@pytest.mark.parametrize(
+    "given", [{"distillation_target": "vectors"}, {"distillation_share": 0.33}, {"distillation_removed": 0}]
+)
+def test_options_without_a_weight_are_refused(given: dict):
+    """Catches an option that is accepted and does nothing."""
+    (name,) = given
+    with pytest.raises(InputError, match=f"^{name}: is not used with --distillation 0, which distills nothing"):
+        DistillationArguments(**given).check_distillation()
+    DistillationArguments(**given, distillation=1.0).check_distillation()
+
+
+def test_self_distillation_of_a_configuration_can_be_switched_off():
+    """Catches an ablation that must name every option of what it leaves out."""
+    config = str(Path(open_encoder.__file__).parent / "configs" / "open_encoder_english.yaml")
+    recipe, _ = read_settings(
+        (OpenEncoderArguments, SentenceTransformerTrainingArguments), [config, "--distillation", "0"]
+    )
+    assert recipe.distillation_removed == 1
+    recipe.check_distillation()
 
 
 def test_the_teacher_is_the_encoder_before_training(tiny_bert):
