@@ -84,10 +84,11 @@ def check(recipe: HiPrBERTArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, a ``SOURCE=N`` is malformed,
-            a preset has no triplet miner to change, an option of self-distillation is given without its weight, or the
-            benchmark does not exist.
+            a preset has no triplet miner to change, an option is of a part that is not trained on or of self-distillation
+            without its weight, or the benchmark does not exist.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
+    recipe.check_options_of_parts(recipe.parts)
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()

@@ -121,8 +121,8 @@ def check(recipe: OpenEncoderArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
-            parts, a preset has no triplet miner to change, one of ``trees`` is not a tree benchmark, or the corpus or the
-            raw text is missing or would not be trained on.
+            parts, an option is given that nothing reads, a preset has no triplet miner to change, one of ``trees`` is not
+            a tree benchmark, or the corpus or the raw text is missing or would not be trained on.
     """
     check_parts(recipe.terminology, recipe.parts, (*PARTS, TEXTS))
     if recipe.corpus:
@@ -131,6 +131,7 @@ def check(recipe: OpenEncoderArguments) -> None:
         recipe.check_corpus()
     recipe.check_texts(recipe.parts)
     recipe.check_shares(recipe.parts)
+    recipe.check_options_of_parts(recipe.parts)
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()

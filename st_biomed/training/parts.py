@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from st_biomed.losses.preset_arguments import PresetArguments
 from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
 from st_biomed.samplers.definitions import DefinitionBatches
 from st_biomed.samplers.partner_arguments import PartnerArguments
-from st_biomed.settings.checks import COUNT, about, above, at_least, within
+from st_biomed.settings.checks import COUNT, about, above, at_least, check_unused, within
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup
 from st_biomed.training.arguments import EncoderArguments
@@ -104,6 +105,21 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
         ),
     )
     max_pairs_per_concept: int = field(default=50, metadata=about("synonym pairs per concept and epoch", COUNT))
+
+    def options_of_parts(self) -> dict[str, tuple[str, ...]]:
+        """Name of a part to the options that it alone reads."""
+        hierarchy = [option.name for kind in (PartnerArguments, OrdinalArguments) for option in fields(kind)]
+        return {
+            "synonyms": ("synonym_preset", "max_pairs_per_concept"),
+            "hierarchy": (*hierarchy, "weighted_by"),
+            "relations": ("relation_preset", "shared_concept_negatives"),
+        }
+
+    def check_options_of_parts(self, parts: Sequence[str]) -> None:
+        """Raise InputError if an option is given, and its part is not among those to train on."""
+        for part, options in self.options_of_parts().items():
+            if part not in parts:
+                check_unused(self, options, f"parts {' '.join(parts)}", by=("parts",))
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """The rows, the loss and the batches of a part.
@@ -208,6 +224,24 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
     relations: list[str] = field(
         default_factory=list, metadata={"help": "names of the relations to train on; all by default"}
     )
+
+    def options_of_parts(self) -> dict[str, tuple[str, ...]]:
+        """As :meth:`PartArguments.options_of_parts`; the benchmarks have distances of their own."""
+        of = super().options_of_parts()
+        return {
+            "synonyms": (*of["synonyms"], "synonym_temperature", "pivot_language"),
+            "hierarchy": (*of["hierarchy"], *(option.name for option in fields(DistanceArguments))),
+            "relations": (*of["relations"], "relations"),
+            "definitions": tuple(get_annotations(DefinitionArguments)),
+        }
+
+    def check_options_of_parts(self, parts: Sequence[str]) -> None:
+        """As :meth:`PartArguments.check_options_of_parts`, and options of a preset that InfoNCE replaces."""
+        super().check_options_of_parts(parts)
+        if self.synonym_temperature is not None:
+            miner = () if "relations" in parts else ("margin", "mining", "mine")
+            where = f"synonym_temperature {self.synonym_temperature:g}"
+            check_unused(self, ("synonym_preset", *miner), where, by=("synonym_temperature", "parts"))
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """As :meth:`PartArguments.part`, with the additional part ``definitions``."""

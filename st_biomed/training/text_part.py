@@ -13,7 +13,7 @@ from st_biomed.corpus.raw_text import Document, documents, files_of
 from st_biomed.errors import InputError
 from st_biomed.release.run_data import CorpusData
 from st_biomed.samplers import ShuffledBatches
-from st_biomed.settings.checks import PATH, about
+from st_biomed.settings.checks import PATH, about, check_unused
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.parts import MixedPartArguments, Part
@@ -41,9 +41,10 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
             parts: Names of the parts.
 
         Raises:
-            InputError: The part has no text, the text has no part, the weight of self-distillation is 0, or no such file
-                or folder.
+            InputError: The part has no text, the text has no part, the weight of self-distillation is 0, an option of
+                raw text is given without any, or no such file or folder.
         """
+        self._check_options_of_text()
         if not self.distilled_texts and TEXTS not in parts:
             return
         if not self.distilled_texts:
@@ -55,6 +56,17 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
                 f"distillation: the part {TEXTS} is only distilled, and its weight is 0: give --distillation"
             )
         files_of(self.distilled_texts, self.text_form)
+
+    def _check_options_of_text(self) -> None:
+        if not self.corpus:
+            names = ("corpus_license", "language", "processes", "passages_per_concept")
+            check_unused(self, names, "an empty --corpus", by=("corpus",))
+        if not self.distilled_texts:
+            check_unused(self, ("distilled_texts_license",), "empty --distilled_texts", by=("distilled_texts",))
+            if not self.corpus:
+                both = ("corpus", "distilled_texts")
+                names = ("text_form", "text_field", "passage_words")
+                check_unused(self, names, "empty --corpus and --distilled_texts", by=both)
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, whose loss :meth:`distilled_parts` makes.
