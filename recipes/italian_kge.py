@@ -11,7 +11,8 @@ The five stages can also be run one at a time. A stage reads the output of earli
     contrastive   MS loss v3 on mentions in context, with hard negatives updated during training; starts from ext-BERT
     pipelined     the same, starting from the injected model
 
-All arguments of the trainer are accepted and apply to the last two stages; ``--help-all`` lists them.
+All arguments of the trainer are accepted (``--help-all`` lists them). They, and those that preserve the base model, apply
+to the last two stages; the settings of the others are in files: ``--inject_settings`` etc.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
-from st_biomed.training.italian_stage_folders import STAGES, StageFolders, check_stages
+from st_biomed.training.italian_stage_folders import STAGES, StageFolders, check_retention, check_stages
 from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments
@@ -127,8 +128,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     recipe.hard_negative_plan()
-    recipe.check_averaging()
-    recipe.check_distillation()
+    check_retention(recipe)
     if recipe.average == "dev" and not recipe.average_benchmarks:
         raise InputError("average: dev needs --average_benchmarks here, where nothing is held out of the terminology")
     if recipe.adapter == "lora" and recipe.stage != "pipelined" and resume_point(training):

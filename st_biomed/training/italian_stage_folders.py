@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from transformers import TrainingArguments
 
+from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import chosen_benchmarks
 from st_biomed.files import settle
 from st_biomed.settings.bundled import bundled
+from st_biomed.settings.checks import check_unused
 from st_biomed.terminology import Terminology
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import read_terminology
+
+RETENTION = (
+    *(option.name for kind in (AveragingArguments, DistillationArguments) for option in fields(kind)),
+    *("dropout", "frozen", "adapter", "layer_decay", "decay_all", "ema_decay"),
+)
+"""Arguments of the contrastive stages alone."""
 
 STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
 
@@ -100,6 +109,22 @@ class StageFolders:
             elif training.should_save:
                 terminology.save(kept)
         return terminology
+
+
+def check_retention(recipe: Any) -> None:
+    """Raise InputError if arguments that keep the knowledge of the base model do not fit each other or the stage.
+
+    They are those of the contrastive stages. The other stages are recipes with settings of their own, in which the
+    values would be of other layers and other trainings.
+
+    Raises:
+        InputError: As of ``check_averaging`` and ``check_distillation``, or another stage alone with one of them.
+    """
+    recipe.check_averaging()
+    recipe.check_distillation()
+    if recipe.stage not in ("all", "contrastive", "pipelined"):
+        where = f"stage {recipe.stage}, whose settings are those of {recipe.stage}_settings"
+        check_unused(recipe, RETENTION, where, by=("stage",))
 
 
 def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None:

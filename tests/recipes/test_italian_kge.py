@@ -237,6 +237,27 @@ def test_what_is_missing_is_said(
         run(*arguments, "--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out")
 
 
+@pytest.mark.parametrize("stage", ["vocabulary", "kge", "inject"])
+@pytest.mark.parametrize(
+    "given",
+    ["average 0.5", "distillation 5", "adapter lora", "ema_decay 0.9", "layer_decay 0.5", "frozen embeddings", "dropout 0"],
+)  # fmt: skip
+def test_a_stage_with_settings_of_its_own_takes_none_for_the_contrastive_ones(
+    stage: str, given: str, tmp_path: Path
+) -> None:
+    """Catches an argument that is accepted and reaches no training."""
+    name, value = given.split()
+    message = rf"^{name}: is not used with stage {stage}, whose settings are those of {stage}_settings, found "
+    with pytest.raises(InputError, match=message):
+        run("--stage", stage, f"--{name}", value, "--output_dir", tmp_path / "out")
+    (tmp_path / "own.yaml").write_text(f"extends: italian_kge_smoke.yaml\n{name}: {value}\n")
+    recipe, training = read_settings(
+        (italian_kge.ItalianArguments, SentenceTransformerTrainingArguments),
+        [str(tmp_path / "own.yaml"), "--stage", stage],
+    )
+    italian_kge.check(recipe, training, StageFolders(tmp_path))  # one file for all stages
+
+
 @pytest.mark.parametrize("stage", ["vocabulary", "inject", "contrastive"])
 def test_the_base_model_is_looked_for_before_the_terminology_is_read(stage: str, tmp_path: Path) -> None:
     """Catches minutes of reading that end with a model that is not there."""
