@@ -7,11 +7,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from sentence_transformers import SentenceTransformer
+from torch import nn
 from transformers import PretrainedConfig
 
 from st_biomed.errors import InputError, check_whole
 from st_biomed.modules.adapt import encoder_of
 from st_biomed.modules.graph_layers import check_dropout
+
+QUERIES_AND_VALUES = (
+    ("query", "value"),  # BERT, RoBERTa, XLM-R, ELECTRA, ALBERT
+    ("q", "v"),  # MPNet, T5
+    ("q_lin", "v_lin"),  # DistilBERT, XLM
+    ("query_proj", "value_proj"),  # DeBERTa-v2 and -v3
+    ("q_proj", "v_proj"),  # decoders
+)
+"""Names of the linear layers of the attention in transformers."""
 
 
 def add_lora(
@@ -20,7 +30,7 @@ def add_lora(
     *,
     alpha: float = 16.0,
     dropout: float = 0.0,
-    targets: Sequence[str] = ("query", "value"),
+    targets: Sequence[str] | None = None,
     only_merged: bool = False,
 ) -> SentenceTransformer:
     """Insert low-rank updates (Hu et al. 2022, arXiv 2106.09685) into the encoder of a model, in place, and freeze the
@@ -34,7 +44,8 @@ def add_lora(
         rank: Rank of an update.
         alpha: Above 0; an update is scaled by ``alpha / rank``.
         dropout: Dropout of the input of an update, at least 0 and below 1.
-        targets: Suffixes of the names of linear layers to update; by default the attention's queries and values.
+        targets: Suffixes of the names of linear layers to update; by default the attention's queries and values, see
+            :func:`attention_targets`.
         only_merged: Whether nothing is loaded that is saved before :func:`merge_lora`; then the vocabulary may have
             grown since the encoder was saved.
 
@@ -44,6 +55,7 @@ def add_lora(
     """
     peft = _peft()
     encoder: Any = encoder_of(model).model
+    targets = attention_targets(model) if targets is None else targets
     check_whole("rank", rank)
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0 < alpha < math.inf:
         raise InputError(f"alpha must be a number above 0, found {alpha!r}")
@@ -68,6 +80,33 @@ def add_lora(
         )
     )
     return model
+
+
+def check_lora(model: SentenceTransformer) -> None:
+    """Raise InputError if :func:`add_lora` cannot update a model, before anything is trained.
+
+    Raises:
+        InputError: peft is not installed, or as of :func:`attention_targets`.
+    """
+    _peft()
+    attention_targets(model)
+
+
+def attention_targets(model: SentenceTransformer) -> tuple[str, str]:
+    """Names of the layers of an encoder's attention that compute queries and values.
+
+    Raises:
+        InputError: The encoder has none of the known names, or the model has no encoder of transformers.
+    """
+    encoder = encoder_of(model).model
+    linear = {name.split(".")[-1] for name, module in encoder.named_modules() if isinstance(module, nn.Linear)}
+    for pair in QUERIES_AND_VALUES:
+        if linear.issuperset(pair):
+            return pair
+    raise InputError(
+        f"low-rank updates: the attention of {type(encoder).__name__} has no queries and values under a known name "
+        f"({', '.join(' and '.join(pair) for pair in QUERIES_AND_VALUES)})"
+    )
 
 
 def _check_vocabulary(encoder: Any) -> None:

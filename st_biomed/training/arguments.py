@@ -15,6 +15,7 @@ from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_enc
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.encoder.text_limit import LEAST
 from st_biomed.errors import InputError, check_name
+from st_biomed.modules.lora import check_lora
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
@@ -120,7 +121,8 @@ class EncoderArguments(AveragingArguments):
         """The encoder to train.
 
         Raises:
-            InputError: The model does not exist, the pooling is unknown, or no parameter matches ``frozen``.
+            InputError: The model does not exist, the pooling is unknown, no parameter matches ``frozen``, or low-rank
+                updates do not fit the model.
         """
         check_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
         pooling = None if self.pooling.startswith("own") else self.pooling
@@ -132,6 +134,8 @@ class EncoderArguments(AveragingArguments):
             card=BiomedCard(),
             trust_remote_code=self.trust_remote_code,
         )
+        if self.adapter == "lora":
+            check_lora(model)
         prepare_encoder(model, self.dropout, self.frozen)
         if prompts := {name: prompt for name, prompt in model.prompts.items() if prompt}:
             warnings.warn(

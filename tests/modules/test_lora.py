@@ -21,7 +21,7 @@ from sentence_transformers.base.modules import Dense
 from st_biomed.errors import InputError
 from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules.adapt import adapt
-from st_biomed.modules.lora import add_lora, merge_lora
+from st_biomed.modules.lora import add_lora, attention_targets, check_lora, merge_lora
 from st_biomed.modules.markers import add_markers
 
 NAMES = ["flu", "flue", "acute gout of the ear", "gots", "zoster", "other disease, type 2"]
@@ -187,6 +187,38 @@ def test_updates_of_an_encoder_with_new_markers_are_saved_with_their_origin(tiny
     )
     merged = SentenceTransformer(str(tmp_path / "merged"), device="cpu")
     np.testing.assert_array_equal(merged.encode(["[Ms] flu [Me]"]), tiny_bert.encode(["[Ms] flu [Me]"]))
+
+
+@needs_peft
+@pytest.mark.parametrize(
+    ("kind", "layers"),
+    [
+        ("MPNet", {"layer.0.attention.attn.q", "layer.0.attention.attn.v"}),
+        ("DistilBert", {"layer.0.attention.q_lin", "layer.0.attention.v_lin"}),
+        ("Bert", {"layer.0.attention.self.query", "layer.0.attention.self.value"}),
+    ],
+)
+def test_queries_and_values_are_found_in_every_kind_of_encoder(kind: str, layers: set[str], tiny_bert):
+    """Catches names that are those of BERT alone: BioLORD's base is an MPNet."""
+    config = getattr(transformers, f"{kind}Config")(vocab_size=111, hidden_size=16, num_hidden_layers=1, num_attention_heads=2, intermediate_size=32, n_layers=1, n_heads=2, dim=16, hidden_dim=32)  # fmt: skip
+    encoder = tiny_bert[0].model = getattr(transformers, f"{kind}Model")(config).eval()
+    before = encoder(torch.arange(4)[None])[0]
+    check_lora(tiny_bert)
+    add_lora(tiny_bert, only_merged=True)
+    updated = {name.partition(".lora_")[0] for name, tensor in encoder.named_parameters() if tensor.requires_grad}
+    assert {name.partition("layer.")[2] for name in updated} == {name.partition("layer.")[2] for name in layers}
+    merge_lora(tiny_bert)
+    torch.testing.assert_close(encoder(torch.arange(4)[None])[0], before)
+
+
+def test_an_encoder_without_known_attention_is_named(tiny_bert):
+    """DeBERTa has one matrix for queries, keys and values."""
+    config = transformers.DebertaConfig(vocab_size=111, hidden_size=16, num_hidden_layers=1, num_attention_heads=2)
+    tiny_bert[0].model = transformers.DebertaModel(config)
+    with pytest.raises(
+        InputError, match=r"^low-rank updates: the attention of DebertaModel has no queries and values"
+    ):
+        attention_targets(tiny_bert)
 
 
 def test_without_peft_the_error_names_the_extra(tiny_bert, monkeypatch):

@@ -10,6 +10,7 @@ import pytest
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from torch import nn
 
+import st_biomed.modules.lora
 import st_biomed.training.arguments
 from st_biomed.errors import InputError
 from st_biomed.training.arguments import EncoderArguments, measured_in_training, prepare_encoder, with_precision
@@ -70,3 +71,15 @@ def test_a_base_model_with_prompts_is_told_of(tiny_bert: SentenceTransformer, tm
         UserWarning, match=r"some has prompts \({'query': 'query: '}\) that linking uses and training does not"
     ):
         EncoderArguments(base_model=str(tmp_path / "some"), pooling="own").encoder()
+
+
+def test_low_rank_updates_that_do_not_fit_are_refused_with_the_model(
+    tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches an error after the terminology is read and the base model measured."""
+    pytest.importorskip("peft")
+    recipe = EncoderArguments(base_model=str(tiny_bert_folder), pooling="own", adapter="lora")
+    recipe.encoder()
+    monkeypatch.setattr(st_biomed.modules.lora, "QUERIES_AND_VALUES", (("q", "v"),))
+    with pytest.raises(InputError, match="the attention of BertModel has no queries and values under a known name"):
+        recipe.encoder()
