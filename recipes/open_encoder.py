@@ -49,6 +49,7 @@ from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import check_parts
 from st_biomed.training.phases import Phases
 from st_biomed.training.readings import open_encoder_readings
+from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training.text_part import TEXTS, TextPartArguments
 from st_biomed.training_data import without_benchmark, without_relations
 
@@ -209,12 +210,15 @@ def run(
     record.add_training_arguments(training, changed_arguments(training))
     measured = measured_in_training(training, dev)
 
-    # Data and loss of each part, then train; each run starts from the base model.
+    # Data and loss of each part, then train; each run starts from the base model, their teacher.
     students: dict[str, SentenceTransformer] = {}
+    teachers: dict[str, TeacherVectors] = {}
     for i in range(recipe.runs):
         name, student, seed = f"run-{i + 1}", recipe.encoder(), training.seed + i
         parts = {part: recipe.part(part, student, train, folders.work / "terminology", seed) for part in recipe.parts}
-        losses = recipe.distilled_parts(parts, student, train, max_length=recipe.max_length, bf16=training.bf16)
+        losses = recipe.distilled_parts(
+            parts, student, train, max_length=recipe.max_length, bf16=training.bf16, teachers=teachers
+        )
         recipe.mix(training, parts)
         phases.train(
             name,

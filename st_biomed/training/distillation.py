@@ -110,35 +110,39 @@ class DistillationArguments:
         *,
         max_length: int | None = None,
         bf16: bool = False,
+        teachers: dict[str, TeacherVectors] | None = None,
     ) -> dict[str, nn.Module]:
         """The losses of the parts with self-distillation; all share one table of the teacher's vectors.
 
         Args:
             model, max_length, bf16: As for :meth:`distilled`.
+            teachers: The tables of an earlier run of the same parts from the same weights, which are used again; the
+                table is added if it is missing. Then no run embeds a text that an earlier one has embedded.
         """
         losses = {name: part.loss for name, part in parts.items()}
         if not self.distillation:
             return losses
+        teachers = {} if teachers is None else teachers
         with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
         # Rows of definitions start with the rows of names; those of chosen sources are a part of them, by text id.
         longest: Any = max([train.strings, *with_texts], key=len)
-        teacher = self._teacher(model, longest, max_length, bf16)
-        return {name: self._held(losses[name], teacher, rows=part.texts_of) for name, part in parts.items()}
+        if "names" not in teachers:
+            teachers["names"] = self._teacher(model, longest, max_length, bf16)
+        return {name: self._held(losses[name], teachers["names"], rows=part.texts_of) for name, part in parts.items()}
 
     def only_distilled(
         self,
         model: SentenceTransformer,
-        texts: Sequence[str],
+        teacher: TeacherVectors,
         *,
-        max_length: int | None = None,
-        bf16: bool = False,
         mini_batch_size: int | None = None,
         gather_across_devices: bool = False,
     ) -> nn.Module:
-        """Self-distillation without another loss, of rows of ``texts``.
+        """Self-distillation without another loss.
 
         Args:
-            model, texts, max_length, bf16: As for :meth:`distilled`.
+            model: The encoder to train.
+            teacher: The vectors of the rows.
             mini_batch_size: Number of texts embedded at once; ``None`` for all texts of a batch.
             gather_across_devices: Whether the texts of all processes form one batch.
         """
@@ -147,7 +151,6 @@ class DistillationArguments:
             "share": self.distillation_share,
             "gather_across_devices": gather_across_devices,
         }
-        teacher = self._teacher(model, texts, max_length, bf16)
         return only_distilled(model, teacher, weight=self.distillation, mini_batch_size=mini_batch_size, **options)
 
     def _teacher(

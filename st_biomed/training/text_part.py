@@ -17,6 +17,7 @@ from st_biomed.settings.checks import PATH, about, check_unused
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.parts import MixedPartArguments, Part
+from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data.passage_arguments import PassageArguments
 from st_biomed.training_data.raw_passages import passages_dataset
 
@@ -87,13 +88,16 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         *,
         max_length: int | None = None,
         bf16: bool = False,
+        teachers: dict[str, TeacherVectors] | None = None,
     ) -> dict[str, nn.Module]:
         """As :meth:`DistillationArguments.distilled_parts`; the part ``texts`` has a table of its own."""
+        teachers = {} if teachers is None else teachers
         others = {name: part for name, part in parts.items() if name != TEXTS}
-        losses = super().distilled_parts(others, model, train, max_length=max_length, bf16=bf16)
+        losses = super().distilled_parts(others, model, train, max_length=max_length, bf16=bf16, teachers=teachers)
         if TEXTS in parts:
-            texts = parts[TEXTS].rows["text"]
-            losses[TEXTS] = self.only_distilled(model, texts, max_length=max_length, bf16=bf16, **self.embedding())
+            if TEXTS not in teachers:
+                teachers[TEXTS] = self._teacher(model, parts[TEXTS].rows["text"], max_length, bf16)
+            losses[TEXTS] = self.only_distilled(model, teachers[TEXTS], **self.embedding())
         return losses
 
     def texts_data(self) -> list[CorpusData]:

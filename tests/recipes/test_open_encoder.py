@@ -21,6 +21,8 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.release.run_data import read_run
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
+from st_biomed.training.all_but_the_top import AllButTheTop
+from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data import split_by_subtree
 
 CONFIGS = Path(open_encoder.__file__).parent / "configs"
@@ -205,6 +207,41 @@ def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny
     assert started == ["run-1-training", "run-2-training", "run-2-training"]
     for name, tensor in weights(averaged).items():
         torch.testing.assert_close(weights(tmp_path / "out")[name], tensor)
+
+
+def test_the_runs_share_the_vectors_of_their_teacher(tiny_bert_folder: Path, tmp_path: Path):
+    """Catches texts, and the sample of the mean, that each run embeds again, and what finished runs embed for nothing."""
+    (tmp_path / "texts.txt").write_text("".join(f"line {i} of other texts\n" for i in range(20)))
+    raw = ("--distilled_texts", tmp_path / "texts.txt", "--text_form", "lines", "--distillation_removed", 1)
+    given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL, *raw)
+    parts = (*open_encoder.PARTS, "texts")
+    embedded: list[str] = []
+    samples: list[int] = []
+    real, fit = TeacherVectors._halved, AllButTheTop.fit
+
+    def halved(teacher: TeacherVectors, texts: list[str]):
+        embedded.extend(texts)
+        return real(teacher, texts)
+
+    def fitted(vectors, removed: int):
+        samples.append(len(vectors))
+        return fit(vectors, removed)
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TeacherVectors, "_halved", halved)
+        patch.setattr(AllButTheTop, "fit", fitted)
+        with pytest.MonkeyPatch.context() as once:
+            once.setattr(open_encoder, "average_encoders", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                run(patch, *given, "--parts", *parts, "--shares", *[1] * len(parts))
+        assert "line 1 of other texts" in embedded and len(embedded) == len(set(embedded))
+        assert len(samples) == 2, "one of the names and definitions, one of the raw text"
+        embedded.clear()
+        run(patch, *given, "--parts", *parts, "--shares", *[1] * len(parts), "--resume_from_checkpoint", "true")
+        assert not embedded and len(samples) == 2
 
 
 class _Stops(TrainerCallback):
