@@ -110,8 +110,7 @@ def check(recipe: BioLORDArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology or no student, a learning rate is repeated, a benchmark does not exist, or
-            an average with the base model is requested.
+        InputError: There is no terminology or no student, a learning rate is repeated, or a benchmark does not exist.
     """
     rates = recipe.student_learning_rates
     if not recipe.terminology:
@@ -120,11 +119,6 @@ def check(recipe: BioLORDArguments) -> None:
         found = " ".join(f"{rate:g}" for rate in rates) or "none"
         raise InputError(f"student_learning_rates: one or several different ones are needed, found {found}")
     chosen_benchmarks(recipe.benchmarks)
-    if recipe.average != "none":
-        raise InputError(
-            f"average: must be none, found {recipe.average}: the students are averaged here; `st-biomed average` "
-            "averages a release with its base model"
-        )
 
 
 class Data(NamedTuple):
@@ -169,6 +163,7 @@ def run(
             f"components must be at most {width}, the dimension of the base model, found {recipe.components}"
         )
     before = measure_before(suite, model, training)
+    averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     dev = measured_in_training(training, suite.dev)
 
     # Data and loss of phase 1.
@@ -225,7 +220,7 @@ def run(
         )
         students[name] = student
 
-    # Phase 3: the average of the students' weights.
+    # Phase 3: the average of the students' weights, which may be averaged with the base model in turn.
     share = 1 / len(students)
     averaged = [
         AveragedModelData(name=n, recipe="biolord", digest=model_digest(s), weight=share) for n, s in students.items()
@@ -235,7 +230,9 @@ def run(
         record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[]))
 
     # Measure and release.
-    measure_and_release(model, suite, folders, record, before=before, terminologies=[whole], training=training)
+    measure_and_release(
+        model, suite, folders, record, before=before, terminologies=[whole], training=training, averaging=averaging
+    )
 
 
 if __name__ == "__main__":

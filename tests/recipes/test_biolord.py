@@ -261,7 +261,6 @@ def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Pa
     [
         (["--seed", 2**32 - 1], "seed: each run has the next one, up to 42949672"),
         (["--student_learning_rates", 1e-5, 1e-5], "student_learning_rates: one or several different ones are needed"),
-        (["--average", "0.5"], "average: must be none, found 0.5: the students are averaged here"),
         (["--resume_from_checkpoint", "true"], "holds no finished phase and no whole checkpoint to resume from"),
         (["--resume_from_checkpoint", "."], r"resume_from_checkpoint: a run of several phases takes true, found \."),
         (["--base_model", "nowhere/at/all"], "base model 'nowhere/at/all' is not a local folder"),
