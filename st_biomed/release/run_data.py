@@ -34,12 +34,16 @@ class SourceData(TypedDict):
 
 
 class TerminologyData(TypedDict):
-    """One terminology: SHA-256 of its content, its sizes and its sources."""
+    """One terminology: SHA-256 of its content, its sizes and its sources.
+
+    ``definitions`` is 0 in records that were written before it was counted.
+    """
 
     digest: str
     concepts: int
     texts: int
     terms: int
+    definitions: int
     parents: int
     relations: int
     sources: list[SourceData]
@@ -220,8 +224,22 @@ def read_run(path: str | Path) -> RunData:
         raise InputError(f"{path}: no run record found ({error.strerror}); {hint}") from error
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({' '.join(str(error).split())}); {_INSTEAD}") from error
+    _add_later_counts(run)
     check_run(run, path, hint=f"; {_INSTEAD}")
     return run
+
+
+def _add_later_counts(run: Any) -> None:
+    """Add to a record of an earlier version what it did not count."""
+    for stage in (run, *_objects(run, "earlier")):
+        for terminology in _objects(stage, "terminologies"):
+            terminology.setdefault("definitions", 0)
+
+
+def _objects(record: Any, name: str) -> list[dict[str, Any]]:
+    """The objects of a list of a record; none if it is damaged, which its check reports."""
+    members = record.get(name) if isinstance(record, dict) else None
+    return [member for member in members if isinstance(member, dict)] if isinstance(members, list) else []
 
 
 def began_from(run: RunData) -> str:

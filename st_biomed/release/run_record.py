@@ -241,6 +241,7 @@ def _terminology_data(terminology: Terminology) -> TerminologyData:
         concepts=stats["concepts"],
         texts=stats["texts"],
         terms=stats["terms"],
+        definitions=stats["definitions"],
         parents=stats["parents"],
         relations=stats["relations"],
         sources=[

@@ -20,7 +20,9 @@ def terminology(*names: str) -> TerminologyData:
         SourceData(name=name, title="", version="", license="", url="", redistributable=True, terms=1)
         for name in names
     ]
-    return TerminologyData(digest="d", concepts=1, texts=1, terms=1, parents=0, relations=0, sources=sources)
+    return TerminologyData(
+        digest="d", concepts=1, texts=1, terms=1, definitions=0, parents=0, relations=0, sources=sources
+    )
 
 
 @pytest.fixture

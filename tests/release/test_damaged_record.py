@@ -103,7 +103,17 @@ def test_a_key_that_is_missing_anywhere(record: RunData, tmp_path: Path) -> None
         name
         for name in named - set(refused)
         if name.split(".")[0] not in ("losses", "citations", "versions", "results")
-    }
+    } - {"terminologies.0.definitions", "earlier.0.terminologies.0.definitions"}
+
+
+def test_a_record_from_before_definitions_were_counted_has_none(record: RunData, tmp_path: Path) -> None:
+    """Catches a release of an earlier version that cannot be published, averaged or resumed."""
+    old = copy.deepcopy(record)
+    for stage in (old, *old["earlier"]):
+        del stage["terminologies"][0]["definitions"]
+    (tmp_path / "run.json").write_text(json.dumps(old))
+    read = read_run(tmp_path / "run.json")
+    assert [stage["terminologies"][0]["definitions"] for stage in (read, *read["earlier"])] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_sources_counts_and_digest_equal_the_run_record(card: str, licensed) -> 
         "https://zorb.example",
         "16",
     ] in table
-    assert ["8", "16", "0", "0", f"`{licensed.digest}`"] in table
+    assert ["8", "16", "0", "0", "0", f"`{licensed.digest}`"] in table
 
 
 def test_arguments_readings_and_citations_equal_the_run_record(card: str, trained) -> None:
