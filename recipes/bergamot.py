@@ -180,7 +180,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
 
     # Train.
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
-    before = measure_before(suite, model, training)
+    before = measure_before(suite, model, training, train)
     folders.begin_in_main(training, train)
     record = record_run(
         "bergamot",

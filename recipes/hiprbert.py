@@ -145,7 +145,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     # Train.
     dev = trees.dev if suite.dev is None else SharedEvaluator([trees.dev, *suite.dev.evaluators])
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
-    before = measure_before(suite, model, training)
+    before = measure_before(suite, model, training, train)
     folders.begin_in_main(training, train)
     record = record_run(
         "hiprbert",

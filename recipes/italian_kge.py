@@ -203,7 +203,7 @@ def run(
     print(f"from {start}")
     model = replace(recipe, base_model=start, pooling="own" if pipelined else recipe.pooling).encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **recipe.measuring(training))
-    before = measure_before(suite, model, training)
+    before = measure_before(suite, model, training, terminology)
     if not pipelined:
         (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
     averaging = recipe.averaging(model, start, suite.dev, bf16=training.bf16)

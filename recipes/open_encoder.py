@@ -193,7 +193,7 @@ def run(
     # Model.
     model = recipe.encoder()
     train, coverage = recipe.with_corpus(train, model.tokenizer)
-    before = measure_before(suite, model, training)
+    before = measure_before(suite, model, training, train)
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
     phases.begin(train)
     record = record_run(

@@ -201,7 +201,7 @@ def run(
 
     # Train.
     if before is None:
-        before = measure_before(suite, model, training)
+        before = measure_before(suite, model, training, train)
     if recipe.adapter == "bottleneck":
         adapt(model, recipe.adapter_size)
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)

@@ -102,6 +102,24 @@ def equal_but_for_case(terminology: Terminology) -> dict[str, Any]:
     }
 
 
+def apart_but_for_case(terminology: Terminology) -> int:
+    """Number of names that are equal to another in lower case although no concept has both.
+
+    For an encoder that ignores case they are one input. The losses take equal strings of several concepts for neither
+    positives nor negatives, and these for negatives. Only columns are compared, so that ten million names take seconds.
+    """
+    folded = normalize(terminology.texts["text"].combine_chunks(), "lower").dictionary_encode()
+    key = folded.indices.to_numpy().astype(np.int64)
+    size = np.bincount(key)
+    text, concept = (terminology.terms[column].to_numpy().astype(np.int64) for column in ("text", "concept"))
+    rows = np.flatnonzero(size[key[text]] > 1)
+    text, concept = np.divmod(np.unique(text[rows] * terminology.n_concepts + concept[rows]), terminology.n_concepts)
+    named, shared = np.unique(key[text] * terminology.n_concepts + concept, return_counts=True)
+    most = np.zeros(len(size), dtype=np.int64)  # texts of a key that one concept has
+    np.maximum.at(most, named // terminology.n_concepts, shared)
+    return int(size[(size > 1) & (most < size)].sum())
+
+
 def _groups(terminology: Terminology, key: np.ndarray) -> list[list[_Use]]:
     """The uses of each name that several concepts have; a name is a key of texts, ``[T]``."""
     text, concept = (terminology.terms[column].to_numpy() for column in ("text", "concept"))

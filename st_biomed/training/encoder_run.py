@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -10,12 +11,14 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 from torch import nn
 from transformers import TrainerCallback, TrainingArguments
 
+from st_biomed.encoder.case import ignores_case
 from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.foreign_parts import check_base_model
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.conflicts import apart_but_for_case
 from st_biomed.training.arguments import EncoderArguments, freeze_adapters, measured_in_training
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.checkpoints import whole_checkpoints
@@ -42,14 +45,28 @@ def read_terminology(sources: Iterable[str]) -> Terminology:
 
 
 def measure_before(
-    suite: EvaluatorSuite, model: SentenceTransformer, training: SentenceTransformerTrainingArguments
+    suite: EvaluatorSuite,
+    model: SentenceTransformer,
+    training: SentenceTransformerTrainingArguments,
+    train: Terminology | None = None,
 ) -> Measured:
     """The results of the suite before training, by the evaluator's name.
+
+    Args:
+        train: The terminology to train on, if its names are contrasted. A warning counts those that the model cannot
+            tell from a name of another concept, because it ignores case.
 
     Raises:
         InputError: The base model runs foreign code, so that it could be trained and not released.
     """
     check_base_model(model)
+    if train is not None and ignores_case(model) and (names := apart_but_for_case(train)):
+        warnings.warn(
+            f"terminology: {names:,} names equal a name of another concept but for case, which the base model ignores, and "
+            "are trained as its negatives; make such names one text: `st-biomed merge ... --normalize lower --output "
+            "FOLDER`, or `normalize: lower` for `st-biomed unite`",
+            stacklevel=2,
+        )
     return suite.measure(model, "the base model" if training.should_log else "")
 
 
