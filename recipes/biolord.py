@@ -227,7 +227,7 @@ def run(
     ]
     model = average_encoders([*students.values()], [share] * len(students), [*students])
     if len(students) > 1:
-        record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[]))
+        record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[], chosen=False))
 
     # Measure and release.
     measure_and_release(

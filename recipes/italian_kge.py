@@ -129,8 +129,6 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
     recipe.hard_negative_plan()
     check_retention(recipe)
-    if recipe.average == "dev" and not recipe.average_benchmarks:
-        raise InputError("average: dev needs --average_benchmarks here, where nothing is held out of the terminology")
     if recipe.adapter == "lora" and recipe.stage != "pipelined" and resume_point(training):
         raise InputError("adapter: checkpoints of lora lack the rows of the markers, so that no run goes on from them")
     if recipe.stage not in ("contrastive", "pipelined") and resume_point(training):

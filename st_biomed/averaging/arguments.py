@@ -53,29 +53,45 @@ class AveragingArguments:
     )
     average_steps: int = field(
         default=10,
-        metadata=about("equal steps from the base to the trained weights that --average dev measures", COUNT),
+        metadata=about("equal steps from the base to the trained weights that are measured on dev", COUNT),
     )
     average_benchmarks: list[str] = field(
         default_factory=list,
-        metadata=about("additional benchmarks whose dev parts --average dev uses: names or files", BENCHMARK),
+        metadata=about("additional benchmarks whose dev parts are measured: names or files", BENCHMARK),
+    )
+    average_curve: bool = field(
+        default=False,
+        metadata={
+            "help": "measure all steps on dev although --average is a number, for the record, the card and a picture"
+        },
     )
     keep_trained: bool = field(
         default=False,
         metadata={"help": "keep the trained model from before averaging in <output_dir>-training/trained"},
     )
 
+    @property
+    def measures_shares(self) -> bool:
+        """Whether shares are measured on dev, to choose one or for a curve."""
+        return self.average == "dev" or (self.average_curve and self.average != "none")
+
     def check_averaging(self) -> None:
         """Reject contradicting settings before anything is read.
 
         Raises:
-            InputError: Settings of ``dev`` without it, or a benchmark without a dev part or without its data.
+            InputError: Settings of an average that is not made or not measured, or a benchmark without a dev part or
+                without its data.
         """
+        if self.average == "none":
+            check_unused(self, ("average_curve",), "--average none", by=("average",))
         if self.average != "dev":
-            names = ("average_tolerance", "average_steps", "average_benchmarks")
-            check_unused(self, names, f"--average {self.average}, only with dev", by=("average",))
+            check_unused(self, ("average_tolerance",), f"--average {self.average}, only with dev", by=("average",))
+        if not self.measures_shares:
+            where = f"--average {self.average}, only with dev or with --average_curve true"
+            check_unused(self, ("average_steps", "average_benchmarks"), where, by=("average", "average_curve"))
         if self.average == "none" and self.keep_trained and not later(self, "keep_trained", ("average",)):
             raise InputError("keep_trained: with --average none the trained model is the release")
-        if self.average == "dev" and self.average_benchmarks:
+        if self.measures_shares and self.average_benchmarks:
             from st_biomed.evaluators.dev_parts import with_dev_parts
 
             with_dev_parts(self.average_benchmarks)
@@ -96,21 +112,28 @@ class AveragingArguments:
             **options: For the evaluators of ``average_benchmarks``.
 
         Raises:
-            InputError: ``dev``, and there is no dev split.
+            InputError: Shares are to be measured on dev, and there is no dev split.
         """
         if self.average == "none":
             return None
         from st_biomed.averaging.with_base import AverageWithBase
         from st_biomed.evaluators.dev_parts import dev_evaluators
 
-        if self.average != "dev":
-            return AverageWithBase(model, base_model, float(self.average), keep_trained=self.keep_trained)
-        parts: list[Any] = [] if dev is None else list(getattr(dev, "evaluators", [dev]))
-        parts += dev_evaluators(self.average_benchmarks, **options)
+        weight = None if self.average == "dev" else float(self.average)
+        parts: list[Any] = []
+        if self.measures_shares:
+            parts += [] if dev is None else getattr(dev, "evaluators", [dev])
+            parts += dev_evaluators(self.average_benchmarks, **options)
+            if not parts:
+                what = "average: dev" if weight is None else "average_curve:"
+                raise InputError(
+                    f"{what} needs benchmarks with a dev split, and there are none: give --average_benchmarks, or "
+                    f"{'a number' if weight is None else 'leave it out'}"
+                )
         return AverageWithBase(
             model,
             base_model,
-            None,
+            weight,
             parts,
             tolerance=self.average_tolerance,
             steps=self.average_steps,

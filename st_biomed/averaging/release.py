@@ -159,6 +159,7 @@ def _record(
             metrics=[],
             tolerance=0.0,
             curve=[],
+            chosen=False,
         ),
         "versions": versions(),
         "machine": machine(),

@@ -32,9 +32,9 @@ class AverageWithBase:
             training.
         name: Its name in the record.
         weight: Share of the trained weights; ``None`` to choose it on ``dev``.
-        dev: The benchmarks for the choice.
+        dev: The benchmarks that are measured at each share, for the choice or, with a given share, for the record.
         tolerance: The allowed loss, see :func:`~st_biomed.averaging.choice.choose_weight`.
-        steps: Number of equal steps between the base and the trained weights that are measured for the choice.
+        steps: Number of equal steps between the base and the trained weights that are measured.
         keep_trained: Whether the trained model stays beside the checkpoints after the release.
 
     Raises:
@@ -53,15 +53,12 @@ class AverageWithBase:
         keep_trained: bool = False,
     ) -> None:
         if weight is None and not dev:
-            raise InputError(
-                "average: dev needs benchmarks with a dev split, and there are none: give --average_benchmarks, or a "
-                "number"
-            )
+            raise InputError("weight: without a share, benchmarks with a dev split are needed to choose it")
         if weight is not None:
             check_weights([1 - weight, weight], 2)
         self.name, self.weight, self.tolerance, self.keep_trained = plain(name), weight, tolerance, keep_trained
-        self.candidates = candidate_shares(steps)
-        self.dev = EvaluatorSuite(dev if weight is None else ())
+        self.candidates = sorted({*candidate_shares(steps), *([] if weight is None else [weight])})
+        self.dev = EvaluatorSuite(dev)
         self.digest = model_digest(model)
         self.base = _copied(model)
 
@@ -73,7 +70,7 @@ class AverageWithBase:
             says: Whether to print a line for each measured share.
 
         Returns:
-            The averaged models, and the figures of the choice.
+            The averaged models, and the figures of the shares.
 
         Raises:
             InputError: The model has other tensors than the base, or a buffer that training has changed.
@@ -85,18 +82,16 @@ class AverageWithBase:
             names = ("the base model", "the trained model")
             model.load_state_dict(average_states([self.base, trained], [1 - weight, weight], fixed=fixed, names=names))
 
-        weight, curve = self.weight, list[AveragingPointData]()
-        if weight is None:
-            shares = {}
-            for tried in self.candidates:
-                set_to(tried)
-                figures = self._measured(model, f"{tried:g} of the trained model" if says else "")
-                shares[tried] = {
-                    test.primary_metric: figures[test.primary_metric] / test.largest for test in self.dev.tests
-                }
-                finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
-                curve.append(AveragingPointData(weight=tried, figures=finite))
-            weight = _of_main(choose_weight(shares, self.tolerance))
+        shares, curve = dict[float, dict[str, float]](), list[AveragingPointData]()
+        for tried in self.candidates if self.dev.tests else ():
+            set_to(tried)
+            figures = self._measured(model, f"{tried:g} of the trained model" if says else "")
+            shares[tried] = {
+                test.primary_metric: figures[test.primary_metric] / test.largest for test in self.dev.tests
+            }
+            finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
+            curve.append(AveragingPointData(weight=tried, figures=finite))
+        weight = _of_main(choose_weight(shares, self.tolerance)) if self.weight is None else self.weight
         set_to(weight)
         return AveragingData(
             models=[
@@ -106,6 +101,7 @@ class AverageWithBase:
             metrics=[test.primary_metric for test in self.dev.tests],
             tolerance=self.tolerance,
             curve=curve,
+            chosen=self.weight is None,
         )
 
     def _measured(self, model: SentenceTransformer, called: str) -> dict[str, float]:

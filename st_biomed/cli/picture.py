@@ -194,7 +194,7 @@ def average(
     run: Annotated[Path, typer.Argument(help="The run.json of a release, or its folder."), PATH],
     output: _Output,
 ) -> None:
-    """The dev figures at each share of the trained weights, where a recipe has chosen it (--average dev)."""
+    """The dev figures at each share of the trained weights, where a recipe measured them (--average dev, --average_curve)."""
     from st_biomed.plots.average_curves import average_curves
     from st_biomed.plots.canvas import check_picture
     from st_biomed.release.run_data import read_run

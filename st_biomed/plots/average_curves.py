@@ -10,17 +10,19 @@ from st_biomed.release.run_data import AveragingData
 
 
 def average_curves(path: str | Path, averaging: AveragingData) -> Path:
-    """A panel for each metric of dev: its figure at each share of the trained weights, the base model's, and the chosen share.
+    """A panel for each metric of dev: its figure at each share of the trained weights, the base model's, and the released share.
 
     Args:
         path: The PNG or SVG file.
         averaging: Of a record.
 
     Raises:
-        InputError: No share was chosen on dev.
+        InputError: No share was measured on dev.
     """
     if not averaging["curve"]:
-        raise InputError("run.json: has no curve, the share of the average was not chosen on dev (--average dev)")
+        raise InputError(
+            "run.json: has no curve, no shares of an average were measured on dev (--average dev, or --average_curve true)"
+        )
     chosen, names = averaging["models"][-1]["weight"], averaging["metrics"]
     shares = [point["weight"] for point in averaging["curve"]]
     with panels(path, names, columns=3, size=(4, 3.4 + 3 * LEGEND_ROW)) as axes:

@@ -26,7 +26,9 @@ def averaging_sentences(averaging: AveragingData) -> list[str]:
         else f"No share of the trained weights was better on dev: the weights are those of {base}, where training started, "
         "and nothing is released as improved."
     ]
-    if averaging["curve"]:
+    if averaging["curve"] and not averaging["chosen"]:
+        sentences.append("The share was given; the table has the figures on dev of this one and of others.")
+    if averaging["chosen"]:
         lost = f"more than {averaging['tolerance']:g} of its largest value" if averaging["tolerance"] else "anything"
         sentences.append(
             f"The share was chosen on {', '.join(f'`{name}`' for name in averaging['metrics'])}: the one with the "

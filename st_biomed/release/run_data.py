@@ -100,15 +100,16 @@ class AveragingPointData(TypedDict):
 class AveragingData(TypedDict):
     """An average of weights; no models if there is none.
 
-    For a recipe, the models are the base and the trained one, or the students of ``biolord``. There is a curve if the share was
-    chosen on dev: no figure of ``metrics`` may be below the base model's by more than ``tolerance``, as a share of its largest
-    possible value.
+    For a recipe, the models are the base and the trained one, or the students of ``biolord``. There is a curve if shares were
+    measured on dev. If the share was ``chosen`` by it, no figure of ``metrics`` may be below the base model's by more than
+    ``tolerance``, as a share of its largest possible value.
     """
 
     models: list[AveragedModelData]
     metrics: list[str]
     tolerance: float
     curve: list[AveragingPointData]
+    chosen: bool
 
 
 class MetricData(TypedDict):
@@ -188,7 +189,7 @@ def empty_run() -> RunData:
         terminologies=[],
         corpora=[],
         earlier=[],
-        averaging=AveragingData(models=[], metrics=[], tolerance=0.0, curve=[]),
+        averaging=AveragingData(models=[], metrics=[], tolerance=0.0, curve=[], chosen=False),
         metrics=[],
         headline=[],
         scorecards=[],
@@ -224,13 +225,15 @@ def read_run(path: str | Path) -> RunData:
         raise InputError(f"{path}: no run record found ({error.strerror}); {hint}") from error
     except ValueError as error:
         raise InputError(f"{path}: is not JSON ({' '.join(str(error).split())}); {_INSTEAD}") from error
-    _add_later_counts(run)
+    _add_later_fields(run)
     check_run(run, path, hint=f"; {_INSTEAD}")
     return run
 
 
-def _add_later_counts(run: Any) -> None:
-    """Add to a record of an earlier version what it did not count."""
+def _add_later_fields(run: Any) -> None:
+    """Add to a record of an earlier version the fields that it lacks."""
+    if isinstance(run, dict) and isinstance(averaging := run.get("averaging"), dict):
+        averaging.setdefault("chosen", bool(averaging.get("curve")))  # only a choice had a curve
     for stage in (run, *_objects(run, "earlier")):
         for terminology in _objects(stage, "terminologies"):
             terminology.setdefault("definitions", 0)

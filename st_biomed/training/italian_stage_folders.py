@@ -118,9 +118,13 @@ def check_retention(recipe: Any) -> None:
     values would be of other layers and other trainings.
 
     Raises:
-        InputError: As of ``check_averaging`` and ``check_distillation``, or another stage alone with one of them.
+        InputError: As of ``check_averaging`` and ``check_distillation``, shares to measure without a benchmark, or another
+            stage alone with one of the arguments.
     """
     recipe.check_averaging()
+    if recipe.measures_shares and not recipe.average_benchmarks:
+        what = "average: dev" if recipe.average == "dev" else "average_curve:"
+        raise InputError(f"{what} needs --average_benchmarks here, where nothing is held out of the terminology")
     recipe.check_distillation()
     if recipe.stage not in ("all", "contrastive", "pipelined"):
         where = f"stage {recipe.stage}, whose settings are those of {recipe.stage}_settings"

@@ -98,6 +98,31 @@ def test_fewer_steps_are_measured_when_they_are_requested(model: SentenceTransfo
     assert data["models"][-1]["weight"] == 0.5
 
 
+def test_a_given_share_stays_the_given_one_with_a_curve(model: SentenceTransformer):
+    """Catches a curve that chooses, one without the released share, and a card that says dev chose it."""
+    arguments = AveragingArguments(average="0.8", average_curve=True, average_steps=4)
+    arguments.check_averaging()
+    averaging = arguments.averaging(model, "base", Peak("near", 0.3, model))
+    assert averaging is not None
+    set_first(model, 1.0)
+    data = averaging.apply(model)
+    assert first(model) == pytest.approx(0.8) and data["models"][-1]["weight"] == 0.8 and not data["chosen"]
+    assert [point["weight"] for point in data["curve"]] == [0, 0.25, 0.5, 0.75, 0.8, 1]
+    np.testing.assert_allclose(
+        [point["figures"]["near_height"] for point in data["curve"]], [-0.3, -0.05, -0.2, -0.45, -0.5, -0.7], atol=1e-6
+    )
+    told = " ".join(averaging_sentences(data))
+    assert "a share of 0.8 is the trained one's" in told and "The share was given" in told and "chosen" not in told
+    assert "| **0.8** | -0.5000 |" in averaging_table(data)
+
+
+def test_without_a_dev_split_there_is_no_curve(model: SentenceTransformer):
+    with pytest.raises(
+        InputError, match="^average_curve: needs benchmarks with a dev split, and there are none: give"
+    ):
+        AveragingArguments(average="0.8", average_curve=True).averaging(model, "base", None)
+
+
 def test_where_every_share_loses_the_base_is_left_and_it_is_said(model: SentenceTransformer):
     """Catches a model that is called improved and is the base."""
     base = model_digest(model)
@@ -137,10 +162,15 @@ def test_without_a_dev_split_it_is_refused_before_anything_is_trained(model: Sen
     ("arguments", "message"),
     [
         ({"average_tolerance": 0.1}, "average_tolerance: is not used with --average none, only with dev, found 0.1"),
-        ({"average_steps": 4}, "average_steps: is not used with --average none, only with dev, found 4"),
+        (
+            {"average_steps": 4},
+            "average_steps: is not used with --average none, only with dev or with --average_curve true, found 4",
+        ),
+        ({"average_curve": True}, "average_curve: is not used with --average none, found True"),
+        ({"average": "0.5", "average_curve": True, "average_tolerance": 0.1}, "average_tolerance: is not used with"),
         (
             {"average": "0.5", "average_benchmarks": ["x"]},
-            "average_benchmarks: is not used with --average 0.5, only with dev",
+            "average_benchmarks: is not used with --average 0.5, only with dev or with --average_curve true",
         ),
         ({"keep_trained": True}, "keep_trained: with --average none the trained model is the release"),
     ],

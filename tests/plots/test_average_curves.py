@@ -20,7 +20,8 @@ CURVE = [
     )
     for i in range(11)
 ]
-AVERAGING = AveragingData(models=MODELS, metrics=["names_dev_acc@1", "trees_dev_mean_auc"], tolerance=0.0, curve=CURVE)
+METRICS = ["names_dev_acc@1", "trees_dev_mean_auc"]
+AVERAGING = AveragingData(models=MODELS, metrics=METRICS, tolerance=0.0, curve=CURVE, chosen=True)
 
 
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
@@ -42,6 +43,6 @@ def test_every_metric_has_a_panel_with_the_base_and_what_is_released(tmp_path: P
         assert word in text
 
 
-def test_a_share_that_was_not_chosen_has_no_curve(tmp_path: Path):
-    with pytest.raises(InputError, match=r"run.json: has no curve, .* \(--average dev\)"):
+def test_shares_that_were_not_measured_have_no_curve(tmp_path: Path):
+    with pytest.raises(InputError, match=r"run.json: has no curve, .* \(--average dev, or --average_curve true\)"):
         average_curves(tmp_path / "c.svg", empty_run()["averaging"])

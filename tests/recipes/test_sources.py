@@ -66,7 +66,7 @@ NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
 """Arguments of a recipe that change no weight, or that a user gives; one that a configuration names needs a row all the same."""
 UNUSED = {
     "adapter": ("none", {"adapter_size"}),
-    "average": ("none", {"average_tolerance", "average_steps", "average_benchmarks", "keep_trained"}),
+    "average": ("none", {"average_tolerance", "average_steps", "average_benchmarks", "average_curve", "keep_trained"}),
     "distillation": (0, {"distillation_target", "distillation_share", "distillation_removed"}),
     "neighbors": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
 }
