@@ -38,7 +38,7 @@ class Published(NamedTuple):
 
     Attributes:
         metric: ``"mrr"`` or ``"hits@10"``.
-        figures: Model to figure; none if no figure of the models that are trained here is known.
+        figures: Model to figure; none if no figure by the same protocol of the models that are trained here is known.
         source: Where they are from.
         digest: Digest of the graph with these parts; empty if it is not pinned.
         searched: Whether a figure is the best of a search of settings for this graph; those trained here are defaults.
@@ -61,14 +61,14 @@ GRAPHS = {
     "kinships": Published(
         "hits@10",
         {"transe": 0.920, "complex": 0.983, "rotate": 0.985, "simple": 0.984, "distmult": 0.925},
-        "Ali et al. 2021, results in the repository pykeen/benchmarking: the best of many settings of each model",
+        "Ali et al. 2021, results in the repository pykeen/benchmarking, of average ranks: the best of many settings of each model",
         "4fc71cd921cad84fa16732ca0fc356a3044721b2869c5a7dc625be5e2a8f9a28",
         searched=True,
     ),
     "nations": Published(
         "mrr",
-        {"transe": 0.481, "complex": 0.668, "rotate": 0.716, "distmult": 0.713},
-        "Pu et al. 2022, doi 10.2478/jdis-2022-0009, table of Nations",
+        {},
+        "none by this protocol: Pu et al. 2022 (doi 10.2478/jdis-2022-0009) do not state how ties are treated",
         "d525849551c74e19befaebfc30d7e8606d62791cfd6f0a171fb9b3e949d5846f",
     ),
     "codex-s": Published(

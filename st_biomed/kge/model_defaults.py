@@ -4,7 +4,8 @@
   Usunier and Obozinski (2018, sections 3 and 4). In the comparison of Ruffinelli, Broscheit and Gemulla (2020, section 4),
   cross entropy is the best loss of almost every model and graph. SimplE has an inverse of each relation in its score
   (Kazemi and Poole 2018, section 4) and takes no reciprocal ones. Learning rate, N3 weight and number of negatives are
-  ours, chosen on validation triples (``evaluation/results/graph_embeddings.md``).
+  ours. Of the N3 weight one comparison on validation triples is recorded, with ComplEx
+  (``evaluation/results/graph_embeddings.md``); how the other two were chosen is not recorded.
 - Distances (TransE of Bordes et al. 2013, RotatE of Sun et al. 2019): self-adversarial negatives with a margin of 9, the
   published setting of both on FB15k-237 (Sun et al. 2019, appendix). The number of negatives and the learning rate are
   ours.
