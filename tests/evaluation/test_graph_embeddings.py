@@ -111,5 +111,8 @@ def test_the_defaults_of_a_model_learn_a_public_graph(public: Path, name: str, m
 
 @pytest.mark.realdata
 def test_the_defaults_reach_the_published_hits(public: Path) -> None:
-    """DistMult on Kinships, the only graph with a published figure of our protocol: .925 (Ali et al. 2021)."""
+    """DistMult on Kinships, the only graph with a published figure of our protocol: .925 (Ali et al. 2021).
+
+    Seed 0 has .940; with the settings of the distances it has .847.
+    """
     assert figures(train(read_graph(public, "kinships"), "distmult"))["hits@10"] > GRAPHS["kinships"].figures["distmult"]
