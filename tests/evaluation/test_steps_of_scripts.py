@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from st_biomed.settings.recipe import extended_yaml
+
 FOLDER = Path(__file__).parents[2] / "evaluation"
 
 
@@ -63,3 +65,13 @@ def test_a_run_on_another_terminology_is_not_skipped_as_if_it_were_trained(
     )
     assert found.returncode == status, found.stderr
     assert message in found.stderr and bool(message) == bool(found.stderr)
+
+
+def test_the_configuration_of_bergamot_is_the_measured_cell():
+    """Catches a configuration whose linking of English mentions nobody measured: retention and steps are those of the page."""
+    configuration = extended_yaml(FOLDER.parent / "recipes" / "configs" / "bergamot_multilingual_open.yaml")
+    script = (FOLDER / "bergamot_open.sh").read_text("utf-8")
+    retention = re.findall(r"--(\w+) (\S+)", re.search(r' retention="(.+?)"', script)[1])
+    assert {name: str(configuration[name]) for name, _ in retention} == dict(retention)
+    page = (FOLDER / "results" / "bergamot_open.md").read_text("utf-8")
+    assert f"STEPS={configuration['max_steps']} CELLS=" in page and "retained_graph" in page
