@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.settings.recipe import extended_yaml
+from st_biomed.settings.extended_yaml import extended_yaml
 
 FOLDER = Path(__file__).parents[2] / "evaluation"
 
