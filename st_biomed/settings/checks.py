@@ -140,6 +140,19 @@ def within(interval: str) -> Check:
     return Check(wrong)
 
 
+def share_or_number(interval: str) -> Check:
+    """A share in an interval as of :func:`within`, or a whole number from 1."""
+    share = within(interval)
+
+    def wrong(name: str, value: Any) -> str | None:
+        if 1 <= value <= LARGEST and value == round(value):
+            return None
+        line = share.wrong(name, value)
+        return line and line.replace(", found", ", or a whole number, found")
+
+    return Check(wrong)
+
+
 COUNT = at_least(1)
 SIZE = at_least(0)
 WEIGHT = at_least(0)

@@ -77,12 +77,12 @@ def split_by_subtree(
         depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).
         pattern: In place of ``depth``: the roots are the concepts whose whole code matches this regular expression,
             e.g. ``r"ICD10CM:[A-Z]\\d\\w"`` for the three-character categories.
-        dev: Share of the roots held out for dev.
-        test: Share of the roots held out for test.
+        dev: Share of the roots held out for dev, or their number if it is 1 or more.
+        test: The same for test.
 
     Raises:
-        InputError: Not exactly one of ``depth`` and ``pattern``, shares out of range, too few roots, or an empty
-            split.
+        InputError: Not exactly one of ``depth`` and ``pattern``, shares or numbers out of range, too few roots, or an
+            empty split.
 
     Example:
         >>> split_by_subtree(Terminology.read("toy"), depth=1, dev=0.25, test=0.25).test
@@ -90,9 +90,8 @@ def split_by_subtree(
     """
     hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
     terminology = hierarchy.terminology
-    _check_shares(dev, test)
     roots = _roots(hierarchy, depth, pattern)
-    n_dev, n_test = round(dev * len(roots)), round(test * len(roots))
+    n_dev, n_test = _number(dev, len(roots), "dev"), _number(test, len(roots), "test")
     if not (n_dev and n_test and n_dev + n_test < len(roots)):
         raise InputError(
             f"{len(roots)} sub-trees cannot be split into dev {dev:.3g} and test {test:.3g}: choose another "
@@ -100,10 +99,10 @@ def split_by_subtree(
         )
     drawn = np.random.default_rng(seed).permutation(roots)
     concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
-    for roots, side in ((drawn[n_test : n_test + n_dev], DEV), (drawn[:n_test], TEST)):
-        concept_side[roots] = concept_side[hierarchy.children.reach(roots)] = side
+    for chosen, side in ((drawn[n_test : n_test + n_dev], DEV), (drawn[:n_test], TEST)):
+        concept_side[chosen] = concept_side[hierarchy.children.reach(chosen)] = side
     held_out = float((concept_side != TRAIN).mean())
-    if held_out < (dev + test) / 4:
+    if held_out < (n_dev + n_test) / len(roots) / 4:
         logger.warning(
             "%d of %d sub-trees are held out, and with them %.1f %% of the concepts: a few sub-trees hold most of them; "
             "another depth (subtree_depth) or pattern (subtrees) may split better",
@@ -178,6 +177,13 @@ def without_benchmark(
 def _check_shares(dev: float, test: float) -> None:
     if not (dev > 0 and test > 0 and dev + test < 1):
         raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
+
+
+def _number(part: float, n_roots: int, name: str) -> int:
+    """The number of roots that a share or a number of them is."""
+    if part < 0 or (part > 1 and part != round(part)):
+        raise InputError(f"{name} must be a share of the sub-trees or a whole number of them, found {part}")
+    return round(part) if part >= 1 else round(part * n_roots)
 
 
 def _split(terminology: Terminology, concept_side: np.ndarray, subtree: np.ndarray) -> Splits:

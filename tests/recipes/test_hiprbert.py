@@ -126,6 +126,18 @@ def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_
     assert len(set(splits.train.strings) - set(train.strings)) == 8
 
 
+def test_numbers_of_sub_trees_are_held_out(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
+    """Catches a third of all trees out of training where a paper holds a number of them out."""
+    numbers = ("--held_out", 3, "--held_out_dev", 2)
+    run(monkeypatch, *toy_run(tiny_bert_folder, tmp_path), *numbers, "--parts", "hierarchy")
+    hierarchy = Hierarchy(Terminology.read("toy"))
+    splits = split_by_subtree(hierarchy, depth=1, dev=2, test=3)
+    for part, number in ((splits.dev, 2), (splits.test, 3)):
+        depths = hierarchy.depth[[hierarchy.terminology.concept(code) for code in part.codes]]
+        assert (depths == 1).sum() == number
+    assert Terminology.load(tmp_path / "out-training" / "terminology").codes == splits.train.codes
+
+
 def test_vectors_of_measured_texts_are_stored(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a cache_dir that reaches no evaluator."""
     run(monkeypatch, *toy_run(tiny_bert_folder, tmp_path), "--cache_dir", tmp_path / "vectors")
@@ -245,7 +257,8 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--push_to_hub", "true"], "push_to_hub must be the repository, owner/name, found 'true'"),
         (["--frozen", "embeddngs"], "no parameter's name matches 'embeddngs'"),
         (["--distance", "hop"], "did you mean 'hops'"),
-        (["--held_out", "0.7"], "held_out must be above 0 and below 0.5, found 0.7"),
+        (["--held_out", "0.7"], "held_out must be above 0 and below 0.5, or a whole number, found 0.7"),
+        (["--held_out_dev", "2.5"], "held_out_dev must be above 0 and below 0.5, or a whole number, found 2.5"),
         (["--partners", "1", "1", "1", "20"], "batch_size must hold an anchor and its"),
         (["--output_dir", "{names}/.."], "is not empty"),
     ],

@@ -164,6 +164,16 @@ def test_seeds_and_shares():
     assert split.train.digest == again.train.digest
 
 
+def test_numbers_of_roots_are_held_out():
+    """Catches a number that is taken for a share of the roots."""
+    terminology = forest(30)
+    roots = Hierarchy(terminology).depth == 1
+    for dev, test in ((3, 9), (1, 2), (2, 0.3)):
+        split = split_by_subtree(terminology, depth=1, dev=dev, test=test)
+        expected = [dev, test if test >= 1 else 9]
+        assert [int((split.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == expected
+
+
 def test_roots_can_be_told_by_their_codes():
     terminology = forest()
     by_depth = split_by_subtree(terminology, depth=1)
@@ -176,8 +186,12 @@ def test_roots_can_be_told_by_their_codes():
     [
         ({}, "either depth or pattern"),
         ({"depth": 1, "pattern": "X"}, "either depth or pattern"),
-        ({"depth": 1, "dev": 0.0}, "must be positive and leave a share"),
-        ({"depth": 1, "dev": 0.5, "test": 0.5}, "must be positive and leave a share"),
+        ({"depth": 1, "test": 0.0}, "12 sub-trees cannot be split into dev 0.167 and test 0"),
+        ({"depth": 1, "dev": -0.1}, "dev must be a share of the sub-trees or a whole number of them, found -0.1"),
+        ({"depth": 1, "test": 2.5}, "test must be a share of the sub-trees or a whole number of them, found 2.5"),
+        ({"depth": 1, "dev": 0.01}, "12 sub-trees cannot be split into dev 0.01"),
+        ({"depth": 1, "dev": 0.5, "test": 0.5}, "12 sub-trees cannot be split into dev 0.5 and test 0.5"),
+        ({"depth": 1, "dev": 8, "test": 4}, "12 sub-trees cannot be split into dev 8 and test 4"),
         ({"depth": 7}, "0 sub-trees cannot be split.*choose another depth"),
         ({"depth": 0}, "1 sub-trees cannot be split.*choose another depth"),
         ({"pattern": "Y.*"}, "0 sub-trees cannot be split.*choose another pattern"),

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
-from st_biomed.settings.checks import COUNT, PATTERN, SEED, SIZE, about, within
+from st_biomed.settings.checks import COUNT, PATTERN, SEED, SIZE, about, share_or_number
 
 
 @dataclass
@@ -19,13 +19,19 @@ class TreeArguments:
     subtree_depth: int = field(default=1, metadata=about("depth of these roots, if there is no expression", SIZE))
     held_out: float = field(
         default=1 / 6,
-        metadata=about("share of the sub-trees held out for dev, and again for test", within("(0, 0.5)")),
+        metadata=about(
+            "share of the sub-trees held out for test, or their number, e.g. 100", share_or_number("(0, 0.5)")
+        ),
+    )
+    held_out_dev: float | None = field(
+        default=None,
+        metadata=about("the same for dev; by default that of test", share_or_number("(0, 0.5)")),
     )
     split_seed: int = field(default=0, metadata=about("random seed of the split and of the pairs", SEED))
     pairs_per_class: int = field(default=800, metadata=about("pairs measured at each distance", COUNT))
     benchmark: str | None = field(
         default=None,
-        metadata=about("frozen protocol that sets the five arguments above and checks the pairs, or none", BENCHMARK),
+        metadata=about("frozen protocol that sets the six arguments above and checks the pairs, or none", BENCHMARK),
     )
 
     def protocol(self) -> TreeSettings:
@@ -39,7 +45,7 @@ class TreeArguments:
         return TreeSettings(
             subtrees=self.subtrees,
             depth=self.subtree_depth,
-            dev=self.held_out,
+            dev=self.held_out if self.held_out_dev is None else self.held_out_dev,
             test=self.held_out,
             seed=self.split_seed,
             pairs_per_class=self.pairs_per_class,

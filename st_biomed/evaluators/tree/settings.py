@@ -39,7 +39,7 @@ class TreeSettings:
         whole: Whether to draw pairs from the whole terminology, without holding out anything from training.
         subtrees: Regular expression for the codes of the roots of sub-trees; empty to use the concepts at ``depth``.
         depth: Depth of the roots if ``subtrees`` is empty.
-        dev, test: Shares of the roots.
+        dev, test: Shares of the roots, or their numbers if they are 1 or more.
         seed: Seed of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
         pairs_per_class: Number of pairs at each distance.
         distances: The distances; empty for all. Without synonyms there are no pairs at distance 0.
