@@ -58,14 +58,14 @@ _READ_OR_WRITTEN = """
     trust_remote_code fold
     kge_settings inject_settings
 """
-_MEASURED = """
-    held_out held_out_relations relation_list least_relation_pairs held_out_names held_out_dictionary held_out_translations translated languages subtrees subtree_depth pairs_per_class benchmark
-    split_seed paired_tests
-"""
+_MEASURED = "held_out_dictionary least_relation_pairs pairs_per_class paired_tests relation_list"
 NO_SETTING = frozenset((_READ_OR_WRITTEN + _MEASURED).split())
-"""Arguments of a recipe that change no weight, or that a user gives; one that a configuration names needs a row all the same."""
+"""Arguments of a recipe that change no weight, or that a user gives; one that a configuration names needs a row all the same.
+
+What is held out of training changes weights, and so does the seed by which it is drawn."""
 UNUSED = {
     "adapter": ("none", {"adapter_size"}),
+    "held_out_translations": (0, {"translated", "languages"}),
     "average": ("none", {"average_tolerance", "average_steps", "average_benchmarks", "average_curve", "keep_trained"}),
     "distillation": (0, {"distillation_target", "distillation_share", "distillation_removed"}),
     "neighbors": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
