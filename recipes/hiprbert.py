@@ -1,13 +1,14 @@
 """HiPrBERT (arXiv:2307.00266): a term encoder that preserves the order of distances in a hierarchy.
 
     python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml
-    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls phecode:phecode.csv \\
+    python recipes/hiprbert.py recipes/configs/hiprbert_paper.yaml --terminology data/umls data/phecode \\
         --hierarchy_sources PHECODE
 
-The recipe reads terminologies, holds out whole sub-trees and relations, trains on synonyms, relations and the hierarchy
-in one run, measures tree AUCs on the held-out trees before, during and after training and relation AUCs on held-out
-concepts before and after, and writes a folder that sentence-transformers loads without this package. All arguments of
-the trainer are accepted too; ``--help-all`` lists them.
+The head of ``hiprbert_paper.yaml`` has the commands that read the paper's sources. The recipe reads terminologies, holds
+out whole sub-trees and relations, trains on synonyms, relations and the hierarchy in one run, measures tree AUCs on the
+held-out trees before, during and after training and relation AUCs on held-out concepts before and after, and writes a
+folder that sentence-transformers loads without this package. All arguments of the trainer are accepted too;
+``--help-all`` lists them.
 """
 
 from __future__ import annotations
