@@ -33,7 +33,7 @@ _NOT_A_CODE = "contains characters other than letters, digits, '.', '-' and '_'"
 _MISSING = ("error", "drop", "group")
 
 
-def records(
+def records(  # noqa: PLR0913 - the differences between users' tables
     path: Path | None = None,
     *,
     tally: Tally,
@@ -43,6 +43,7 @@ def records(
     headings: bool = True,
     missing: str = "error",
     encoding: str = "",
+    name: str = SOURCE.name,
 ) -> Iterator[Record]:
     """Read descriptions and the hierarchy of headings and procedures.
 
@@ -68,11 +69,13 @@ def records(
             no description.
         encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
             mark.
+        name: Short name of the source and prefix of its codes; UMLS has a source CPT, too, and two of one name are not
+            merged.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its
             own parent, a parent without a row or with characters that no code has, a malformed row. Also: no such file,
-            no such column, grouping nodes without headings.
+            no such column, grouping nodes without headings, a name with other characters than codes have.
     """
     if path is None:
         raise InputError("reader 'cpt' needs the path of your own table with the columns code, parent and description")
@@ -81,10 +84,12 @@ def records(
         raise InputError(
             "missing=group of reader 'cpt' keeps headings without a name, which headings=false leaves out"
         )
+    if not _CURIE_PART.fullmatch(name):
+        raise InputError(f"name of reader 'cpt' {name!r} {_NOT_A_CODE}")
     path = check_file(path)
     further = listed("synonyms", synonyms)
-    columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((name,) for name in further)]
-    yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((column,) for column in further)]
+    yield replace(SOURCE, name=name, version="".join(re.findall(r"20\d\d", path.name)[:1]))
     names: dict[str, set[str]] = {}
     left_out: set[str] = set()
     parents: dict[tuple[str, str], int] = {}
@@ -101,14 +106,14 @@ def records(
             continue
         if bare:
             tally.drop("empty names", 1 + len(others))
-        for name in () if bare else (description, *others):
+        for text in () if bare else (description, *others):
             known = names.setdefault(code, set())
-            if not name or name in known:
-                tally.drop("repeated names of a code" if name else "empty names")
+            if not text or text in known:
+                tally.drop("repeated names of a code" if text else "empty names")
                 continue
             tally.keep()
-            yield Term(f"{SOURCE.name}:{code}", name, "synonym" if known else "preferred")
-            known.add(name)
+            yield Term(f"{name}:{code}", text, "synonym" if known else "preferred", source=name)
+            known.add(text)
         if (code, parent) in parents:
             tally.drop("repeated parents of a code")
         elif parent:
@@ -119,7 +124,7 @@ def records(
             raise InputError(f"{path}:{line}: parent {parent!r} {_NOT_A_CODE}")
         if all(end in names or end in nameless for end in (code, parent)):
             tally.keep()
-            yield Parent(f"{SOURCE.name}:{code}", f"{SOURCE.name}:{parent}")
+            yield Parent(f"{name}:{code}", f"{name}:{parent}", name)
         elif parent in left_out:
             tally.drop("parents that are headings")
         elif missing == "group":
@@ -132,7 +137,7 @@ def records(
                 "it without a name"
             )
     for code in sorted(nameless):
-        yield Grouping(f"{SOURCE.name}:{code}")
+        yield Grouping(f"{name}:{code}")
 
 
 def _check(where: str, code: str, description: str | bool, parent: str) -> None:

@@ -6,11 +6,12 @@ the first, and is read as ``RXCUI2 RELA RXCUI1``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.gzipped import plain_or_gzipped
@@ -56,6 +57,7 @@ def records(
     keep_suppressed: bool = False,
     relations: str | Sequence[str] = _HIPRBERT,
     parents: str | Sequence[str] = "isa",
+    name: str = SOURCE.name,
 ) -> Iterator[Record]:
     """Read names, relations, parents, semantic types and the version.
 
@@ -89,42 +91,47 @@ def records(
             ``"isa,has_ingredient"``; they are no relations then, even if ``relations`` has them. ``"hiprbert"`` stands
             for the five relations of HiPrBERT; ``""`` reads no parents. By default ``isa``. Each named relation must
             occur, apart from ``isa`` and those of the preset.
+        name: Short name of the source and prefix of its codes; UMLS has a source RXNORM, too, and two of one name are
+            not merged.
 
     Raises:
         InputError: No such folder, or an archive in place of it; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty
             and ``parents`` is ``isa`` or empty, no ``RXNREL.RRF``. With file and line: an empty code or name, a
-            malformed row. A source, term type or relation that no row has.
+            malformed row. A source, term type or relation that no row has. A name with other characters than letters,
+            digits, ``_``, ``.`` and ``-``.
     """
     if path is None:
         raise InputError("reader 'rxnorm' needs the path of the folder with RXNCONSO.RRF")
+    if not re.fullmatch(r"[\w.-]+", name):
+        raise InputError(f"name of reader 'rxnorm' must be letters, digits, '_', '.' or '-', found {name!r}")
     folder = rrf_folder(Path(path))
     wanted, asked, above = _chosen(sources), _chosen(relations), _above(parents)
     if not wanted:
         raise InputError("sources of reader 'rxnorm' needs at least one source, e.g. RXNORM")
-    conso, related = (plain_or_gzipped(folder / name) for name in ("RXNCONSO.RRF", "RXNREL.RRF"))
+    conso, related = (plain_or_gzipped(folder / file) for file in ("RXNCONSO.RRF", "RXNREL.RRF"))
     if conso is None:
         raise InputError(f"{folder}: contains no RXNCONSO.RRF")
     if related is None and (asked or set(above) - {"isa"}):
         raise InputError(f"{folder}: contains no RXNREL.RRF; empty values of relations and parents read only names")
     suppressed = ("", *"NOEY") if keep_suppressed else _CURRENT
-    described = _described(plain_or_gzipped(folder / "RXNSAB.RRF"))
-    yield described.get(SOURCE.name, SOURCE)
-    used = {SOURCE.name}
+    described = _described(plain_or_gzipped(folder / "RXNSAB.RRF"), name)
+    yield described.get(name, replace(SOURCE, name=name))
+    used = {name}
     names = _names(conso, tally, wanted, _chosen(term_types), suppressed)
-    streams: list[Iterator[Term | Parent | Relation]] = [_terms(names, tally)]
+    streams: list[Iterator[Term | Parent | Relation]] = [_terms(names, tally, name)]
     if related is not None:
         named = set(listed("parents", parents)) - {"isa", *PARENTS}  # not by a preset
         required = named | {*(() if isinstance(asked, _All) or asked == _chosen(_HIPRBERT) else asked)}
-        streams.append(_relations(related, tally, wanted, asked, above, required, suppressed, names))
+        streams.append(_relations(related, tally, names, name, _Kept(wanted, suppressed, asked, above, required)))
     for stream in streams:
         for record in stream:
             if record.source not in used:
                 used.add(record.source)
-                yield described.get(record.source) or _imported(record.source.removeprefix(f"{SOURCE.name}_"))
+                yield described.get(record.source) or _imported(record.source.removeprefix(f"{name}_"), name)
             yield record
     types = plain_or_gzipped(folder / "RXNSTY.RRF")
     if types is not None:
-        yield from _types(types, tally, names)
+        yield from _types(types, tally, names, name)
 
 
 class _All:
@@ -148,16 +155,16 @@ def _above(parents: str | Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(relation for relations in members for relation in relations))
 
 
-def _source(sab: str) -> str:
-    return sab if sab == SOURCE.name else f"{SOURCE.name}_{sab}"
+def _source(sab: str, own: str) -> str:
+    return own if sab == SOURCE.name else f"{own}_{sab}"
 
 
-def _imported(sab: str, title: str = "", version: str = "", level: str = "") -> SourceInfo:
+def _imported(sab: str, own: str, title: str = "", version: str = "", level: str = "") -> SourceInfo:
     license = f"UMLS license, source restriction level {level}" if level else "UMLS license"
-    return SourceInfo(_source(sab), f"{title or sab} as imported by RxNorm", version, license, SOURCE.url)
+    return SourceInfo(_source(sab, own), f"{title or sab} as imported by RxNorm", version, license, SOURCE.url)
 
 
-def _described(path: Path | None) -> dict[str, SourceInfo]:
+def _described(path: Path | None, own: str) -> dict[str, SourceInfo]:
     """Name to description of the sources in RXNSAB; empty if there is no such file."""
     sources: dict[str, SourceInfo] = {}
     rows = iter(()) if path is None else rrf_rows(path, "RSAB", "SON", "SVER", "SRL", "CURVER")
@@ -165,8 +172,10 @@ def _described(path: Path | None) -> dict[str, SourceInfo]:
         if not sab:
             raise InputError(f"{where}: a source has no RSAB")
         if current != "N":
-            own = sab == SOURCE.name
-            info = replace(SOURCE, version=version) if own else _imported(sab, title, version, level)
+            if sab == SOURCE.name:
+                info = replace(SOURCE, name=own, version=version)
+            else:
+                info = _imported(sab, own, title, version, level)
             sources[info.name] = info
     return sources
 
@@ -214,26 +223,35 @@ def _names(
     return names
 
 
-def _terms(names: dict[str, list[_Name]], tally: Tally) -> Iterator[Term]:
+def _terms(names: dict[str, list[_Name]], tally: Tally, own: str) -> Iterator[Term]:
     for code, concept_names in names.items():
         distinct, kind = Once(tally, "repeated names of a concept"), "preferred"
         for _, text, language, sab in sorted(concept_names, key=itemgetter(0)):
             if distinct.keeps(text, language):
-                yield Term(f"{SOURCE.name}:{code}", text, kind, language, _source(sab))
+                yield Term(f"{own}:{code}", text, kind, language, _source(sab, own))
                 kind = "synonym"
+
+
+class _Kept(NamedTuple):
+    """The relations to be kept: their sources, marks of suppression and names."""
+
+    sources: Container[str]
+    marks: Container[str]
+    relations: Container[str]
+    parents: Container[str]
+    """Relations that are read as parents."""
+    required: set[str]
+    """Relations that must occur."""
 
 
 def _relations(
     path: Path,
     tally: Tally,
-    wanted: Container[str],
-    asked: Container[str],
-    above: Container[str],
-    required: set[str],
-    suppressed: Container[str],
     names: Container[str],
+    own: str,
+    kept: _Kept,
 ) -> Iterator[Parent | Relation]:
-    """The requested rows; those of the relations ``above`` are parents, and those ``required`` must occur."""
+    """The rows to be kept, between concepts with names."""
     relations = Once(tally, "repeated relations")
     listed_relations: set[str] = set()
     columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")
@@ -243,28 +261,26 @@ def _relations(
         if not relation:
             raise InputError(f"{where}: has neither REL nor RELA")
         listed_relations.add(relation)
-        if sab not in wanted:
+        if sab not in kept.sources:
             tally.drop("relations of other sources")
         elif (stype1, stype2) != ("CUI", "CUI"):
             tally.drop("relations between single names")
-        elif mark not in suppressed:
+        elif mark not in kept.marks:
             tally.drop("suppressed relations")
-        elif relation not in above and relation not in asked:
+        elif relation not in kept.parents and relation not in kept.relations:
             tally.drop("relations not asked for")
         elif first not in names or second not in names:
             tally.drop("relations of a concept without a name")
         elif first == second:
             tally.drop("relations of a concept to itself")
         elif relations.keeps(first, relation, second, sab):
-            head, tail = f"{SOURCE.name}:{first}", f"{SOURCE.name}:{second}"
-            yield (
-                Parent(head, tail, _source(sab)) if relation in above else Relation(head, relation, tail, _source(sab))
-            )
-    for relation in sorted(required):
+            head, tail, source = f"{own}:{first}", f"{own}:{second}", _source(sab, own)
+            yield Parent(head, tail, source) if relation in kept.parents else Relation(head, relation, tail, source)
+    for relation in sorted(kept.required):
         check_name(f"relation of {path}:", relation, listed_relations)
 
 
-def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:
+def _types(path: Path, tally: Tally, names: Container[str], own: str) -> Iterator[Type]:
     types = Once(tally, "repeated types")
     for where, (code, type_) in rrf_rows(path, "RXCUI", "TUI"):
         tally.read()
@@ -273,4 +289,4 @@ def _types(path: Path, tally: Tally, names: Container[str]) -> Iterator[Type]:
         if code not in names:
             tally.drop("types of a concept without a name")
         elif types.keeps(code, type_):
-            yield Type(f"{SOURCE.name}:{code}", type_)
+            yield Type(f"{own}:{code}", type_)

@@ -146,9 +146,21 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, rows: str, message: str) -> 
         (None, {}, "reader 'cpt' needs the path of your own table"),
         (TABLE, {"missing": "keep"}, "unknown missing of reader 'cpt' 'keep'"),
         (TABLE, {"missing": "group", "headings": False}, "keeps headings without a name, which headings=false leaves"),
+        (TABLE, {"name": "my table"}, "name of reader 'cpt' 'my table' contains characters other than letters"),
         (TABLE, {"synonyms": "medium_description"}, r"cpt_2031.csv:1: no column 'medium_description'"),
     ],
 )
 def test_bad_arguments_are_refused(path: Path | None, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Terminology.read("cpt", path, **options)
+
+
+def test_the_table_and_the_cpt_of_umls_are_merged_under_two_names(tmp_path: Path) -> None:
+    """Catches codes, parents or grouping nodes that keep the reader's own name."""
+    own = Terminology.read("cpt", FIXTURES / "cpt_categories.csv", missing="group", name="CPT_TABLE")
+    assert {code.split(":")[0] for code in own.codes} == {"CPT_TABLE"} and own.n_nameless
+    assert set(own.parents["source"].to_pylist()) == set(own.sources) == {"CPT_TABLE"}
+    other = tmp_path / "cpt.csv"
+    other.write_text("code,description,parent\n90001,flumpa,\n")
+    umls = Terminology.read("cpt", other)
+    assert set(Terminology.merge(umls, own).sources) == {"CPT", "CPT_TABLE"}

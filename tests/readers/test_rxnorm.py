@@ -179,6 +179,21 @@ def test_a_source_or_term_type_that_no_name_has_is_refused(options: dict[str, st
         Terminology.read("rxnorm", FOLDER, **options)
 
 
+def test_another_name_is_that_of_codes_and_of_every_source() -> None:
+    """Catches rows of a release that cannot be told from those of RXNORM in UMLS."""
+    usual, named = (
+        Terminology.read("rxnorm", FOLDER, sources="all", relations="all", keep_suppressed=True, **more)
+        for more in ({}, {"name": "RX"})
+    )
+    assert [code.replace("RXNORM:", "RX:") for code in usual.codes] == named.codes
+    assert [name.replace("RXNORM", "RX") for name in usual.sources] == list(named.sources)
+    for table in ("terms", "parents", "relations"):
+        sources = getattr(usual, table)["source"].to_pylist()
+        assert [name.replace("RXNORM", "RX") for name in sources] == getattr(named, table)["source"].to_pylist()
+    with pytest.raises(InputError, match="name of reader 'rxnorm' must be letters, .* found 'R X'"):
+        Terminology.read("rxnorm", FOLDER, name="R X")
+
+
 def test_types_are_codes_of_the_semantic_network() -> None:
     terminology = Terminology.read("rxnorm", FOLDER)
     rows = [(terminology.codes[r["concept"]], r["type"]) for r in terminology.types.to_pylist()]
