@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import NamedTuple
 
 from st_biomed.records import SourceInfo
@@ -131,6 +132,22 @@ def describe(prefix: str, *, title: str = "", version: str = "", license: str = 
     return SourceInfo(prefix, known_title, version, license, url or "not stated", bool(_OPEN.fullmatch(license)))
 
 
+def is_published(prefix: str) -> bool:
+    """Whether a prefix is that of a terminology which others publish."""
+    return prefix in _KNOWN or prefix in _PREFIXES.values()
+
+
+def closed_unless_published_open(source: SourceInfo) -> SourceInfo:
+    """The source of a terminology in a file of others: their license can close its names, but cannot open them.
+
+    It is redistributable if the file's license is open and so is the published license of its prefix.
+
+    Args:
+        source: Named after the prefix.
+    """
+    return replace(source, redistributable=source.redistributable and describe(source.name).redistributable)
+
+
 class Header(NamedTuple):
     """The metadata in an ontology's header.
 
@@ -154,11 +171,15 @@ class Header(NamedTuple):
         return _PREFIXES.get(own, own)  # Orphanet's ontology of ORDO codes has the id orphanet
 
     def source(self, prefix: str) -> SourceInfo:
-        """The source of the names, parents and relations of this prefix: the ontology itself, or an imported one."""
+        """The source of the names, parents and relations of this prefix: the ontology itself, or an imported one.
+
+        Without an id it is not known which prefix is the ontology's own: its license opens the names of none.
+        """
         date = re.search(r"\d{4}-\d\d-\d\d", self.version)
         version = date[0] if date else self.version
         if self.name in ("", prefix.upper()):
-            return describe(prefix, title=self.title, version=version, license=self.license)
+            source = describe(prefix, title=self.title, version=version, license=self.license)
+            return source if self.name else closed_unless_published_open(source)
         own = describe(prefix)
         title = f"{own.title} as imported by {self.name}"
         return SourceInfo(

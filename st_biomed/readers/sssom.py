@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_lines, read_table
-from st_biomed.readers._curies import curie, describe
+from st_biomed.readers._curies import closed_unless_published_open, curie, describe
 from st_biomed.records import Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
@@ -31,7 +31,8 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
     The predicate is written without its prefix: ``exactMatch``. Codes are written as in ontologies (``ORPHA:123`` is
     ORDO:123). The first label of a subject is preferred, its other labels are synonyms; a subject without labels has
     no mappings. The source is ``MONDO-SSSOM`` for subjects of Mondo, so that the labels can be merged with the
-    ontology in another version.
+    ontology in another version. The labels can be redistributed only if the license of the mapping set and the
+    published license of the ontology are open.
 
     Args:
         path: The table, e.g. ``mondo_exactmatch_umls.sssom.tsv``; its metadata are the ``#`` lines at the top.
@@ -75,13 +76,14 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
 
 
 def _source(prefix: str, metadata: dict[str, str]) -> SourceInfo:
+    """The source of the labels of a prefix; the license of a mapping set does not open the names of a terminology."""
     date = re.search(r"\d{4}-\d\d-\d\d", metadata.get("mapping_set_version", ""))
     own = describe(
         prefix,
         version=date[0] if date else metadata.get("mapping_set_version", ""),
         license=metadata.get("license", "not stated"),
     )
-    return replace(own, title=f"{own.title}, terms with mappings")
+    return replace(closed_unless_published_open(own), title=f"{own.title}, terms with mappings")
 
 
 def _reason(label: str, modifier: str, other: str, repeated: bool) -> str:

@@ -204,6 +204,16 @@ def test_the_header_tells_own_codes_from_imported_ones(tmp_path: Path, header: s
     assert list(Terminology.read("obo", tmp_path / "x.obo").sources) == [source]
 
 
+def test_the_license_of_a_file_without_an_id_opens_no_names(tmp_path: Path) -> None:
+    """Catches names of a closed terminology left out of the search before a release, since a collection is open."""
+    license = "property_value: http://purl.org/dc/terms/license https://creativecommons.org/publicdomain/zero/1.0/"
+    terms = "".join(f"\n[Term]\nid: {prefix}:990\nname: flumpa\n" for prefix in ("MONDO", "OMIM", "ZORB"))
+    for header, found in (("format-version: 1.2", {"MONDO"}), ("ontology: zorb", {"MONDO-ZORB", "ZORB"})):
+        (tmp_path / "x.obo").write_text(f"{header}\n{license}\n{terms}")
+        sources = Terminology.read("obo", tmp_path / "x.obo").sources.values()
+        assert {source.name for source in sources if source.redistributable} == found
+
+
 @pytest.mark.parametrize(
     ("scopes", "found"),
     [

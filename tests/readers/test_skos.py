@@ -146,6 +146,22 @@ def test_a_second_license_closes_a_source(tmp_path: Path) -> None:
     assert "http://example.org/closed" in source.license
 
 
+def test_the_license_of_a_scheme_opens_no_names_of_a_terminology_of_others(tmp_path: Path) -> None:
+    """Catches a list of codes of SNOMED CT under CC0 whose names are then left out of the search before a release."""
+    iris = ("http://snomed.info/id/990", "http://purl.obolibrary.org/obo/HP_990", "http://b.org/UMLS/C990")
+    concepts = [f"<{iri}>" for iri in (*iris, "http://purl.obolibrary.org/obo/MONDO_990", "http://a.org/zorb/1")]
+    concepts.append("<http://identifiers.org/flump/1>")
+    text = "<http://a.org/s> <http://purl.org/dc/terms/license> <https://creativecommons.org/publicdomain/zero/1.0/> ."
+    text += "".join(f'\n{concept} skos:prefLabel "a" ; skos:inScheme <http://a.org/s> .' for concept in concepts)
+    path = written(tmp_path, HEAD + text)
+    assert _open_sources(read(path)) == {"MONDO", "ZORB"}
+    assert _open_sources(read(path, prefixes="http://snomed.info/id/=MINE")) == {"MONDO", "ZORB"}
+
+
+def _open_sources(terminology: Terminology) -> set[str]:
+    return {name for name, source in terminology.sources.items() if source.redistributable}
+
+
 def test_options_choose_and_count() -> None:
     assert "Zorbitty" in read(hidden=True).strings
     assert "ZORB:4" in read(deprecated=True).codes

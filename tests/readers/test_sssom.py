@@ -50,9 +50,20 @@ def test_metadata_give_version_and_license() -> None:
     """Catches the license of the ontology taken for that of the mappings."""
     assert Terminology.read("sssom", ZORB).sources == {
         "ZORB-SSSOM": SourceInfo(
-            "ZORB-SSSOM", "ZORB, terms with mappings", "2031-02-03", "CC0-1.0", "not stated", redistributable=True
+            "ZORB-SSSOM", "ZORB, terms with mappings", "2031-02-03", "CC0-1.0", "not stated", redistributable=False
         )
     }
+
+
+@pytest.mark.parametrize(("license", "open_sources"), [("CC0-1.0", {"MONDO-SSSOM"}), ("mine", set())])
+def test_the_license_of_a_mapping_set_opens_no_names_of_a_closed_terminology(
+    tmp_path: Path, license: str, open_sources: set[str]
+) -> None:
+    """Catches names of SNOMED CT and HPO left out of the search before a release, since their mappings are open."""
+    rows = (f"{prefix}:990\tflumpa\tskos:exactMatch\tUMLS:C990\n" for prefix in ("MONDO", "HP", "SNOMEDCT", "ZORB"))
+    (tmp_path / "x.tsv").write_text(f"# license: {license}\n{COLUMNS}{''.join(rows)}")
+    sources = Terminology.read("sssom", tmp_path / "x.tsv").sources
+    assert {name for name, source in sources.items() if source.redistributable} == open_sources
 
 
 def test_without_metadata_nothing_may_be_redistributed(tmp_path: Path) -> None:

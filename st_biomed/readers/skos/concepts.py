@@ -124,7 +124,7 @@ class Concepts:
                 )
             taken[code] = concept
             self.code_of[concept] = code
-            self._sources.add(prefix, str(concept).removesuffix(split[1]), self._schemes(concept))
+            self._sources.add(prefix, str(concept).removesuffix(split[1]), split[1], self._schemes(concept))
 
     def _names(self, code: str, names: list[tuple[str, _Text]]) -> Iterator[Record]:
         once = Once(self.tally, "repeated labels of a concept")

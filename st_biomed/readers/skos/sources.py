@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from st_biomed.readers._curies import describe
+from st_biomed.readers._curies import closed_unless_published_open, curie, describe, is_published
 from st_biomed.readers.skos import vocabulary as words
 from st_biomed.records import SourceInfo, single_spaced
 
@@ -32,13 +32,19 @@ class Sources:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self._found: dict[str, tuple[str, set[str]]] = {}
+        self._published: set[str] = set()
 
-    def add(self, prefix: str, namespace: str, schemes: set[str]) -> None:
-        """Add the namespace and the schemes of a concept."""
+    def add(self, prefix: str, namespace: str, end: str, schemes: set[str]) -> None:
+        """Add the schemes of a concept, whose IRI is the namespace and the end."""
+        if is_published(prefix) or (namespace.startswith("http") and curie(namespace + end)):
+            self._published.add(prefix)
         self._found.setdefault(prefix, (namespace, set()))[1].update(schemes)
 
     def described(self) -> Iterator[SourceInfo]:
-        """The source of each prefix; of several schemes only what they agree on."""
+        """The source of each prefix; of several schemes only what they agree on.
+
+        The license of a scheme opens the names of its own prefix, not those of a terminology that others publish.
+        """
         for prefix, (namespace, iris) in self._found.items():
             schemes = [words.node(iri) for iri in sorted(iris)]
             title, version = (self._common(schemes, predicates) for predicates in (words.TITLE, words.VERSION))
@@ -47,6 +53,8 @@ class Sources:
             if len(licenses) > 1 or " and " in "".join(licenses):
                 license = "; ".join(text or "not stated" for text in licenses)
                 source = replace(source, license=license, redistributable=False)
+            if prefix in self._published:
+                source = closed_unless_published_open(source)
             url = str(schemes[0]) if len(schemes) == 1 else namespace
             yield replace(source, title=title or source.title, license=source.license[:_LICENSE_SHOWN], url=url)
 
