@@ -51,6 +51,7 @@ def run(
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.crosswalk import Crosswalk
     from st_biomed.terminology.normalization import normalized
+    from st_biomed.terminology.stages import added_stages, with_stage
     from st_biomed.terminology.storage import check_folder
 
     if len(terminologies) < 2:
@@ -77,7 +78,7 @@ def run(
         )
         merged = Terminology.merge(*parts, codes=walk.codes)
         if walk.tally.n_read:
-            merged.tallies["crosswalk"] = walk.tally
+            merged.tallies = with_stage(merged.tallies, "crosswalk", walk.tally)
         merged = normalized(merged, normalize)
         if without_cycles:
             merged = merged.without_cycles()
@@ -85,8 +86,7 @@ def run(
     if conflicts is not None:
         lines = ["\t".join(conflict) for conflict in [("code", "other", "reason"), *walk.conflicts]]
         write_text(conflicts, "\n".join(lines) + "\n")
-    stages = ("crosswalk", "merge", f"normalize {normalize}", "without cycles")
-    typer.echo(tally_table({stage: merged.tallies[stage] for stage in stages if stage in merged.tallies}))
+    typer.echo(tally_table(added_stages(merged.tallies, (part.tallies for part in parts))))
     if walk.codes:
         typer.echo(
             f"{len(walk.codes):,} concepts became one with another, under the code of the terminology named first"

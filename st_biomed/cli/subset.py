@@ -34,6 +34,7 @@ def run(
     from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.normalization import normalized
+    from st_biomed.terminology.stages import added_stages
     from st_biomed.terminology.storage import check_folder
 
     named = {"sources": sources, "languages": languages, "types": types, "below": below}
@@ -47,15 +48,12 @@ def run(
         )
     with lock(output):
         check_folder(output, overwrite=overwrite)
-        part = Terminology.open(terminology)
-        if conditions:
-            part = part.subset(**conditions)
+        whole = Terminology.open(terminology)
+        part = whole.subset(**conditions) if conditions else whole
         part = normalized(part, normalize)
         if without_cycles:
             part = part.without_cycles()
         part.save(output)
-    done = {"subset": conditions, f"normalize {normalize}": normalize != "none", "without cycles": without_cycles}
-    stages = [stage for stage, is_done in done.items() if is_done]
-    typer.echo(tally_table({stage: part.tallies[stage] for stage in stages}))
+    typer.echo(tally_table(added_stages(part.tallies, [whole.tallies])))
     echo_definitions(part)
     typer.echo(f"{part!r} saved to {output}")

@@ -18,8 +18,6 @@ from st_biomed.settings.checks import FILE, PATH
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
 
-_STAGES = ("crosswalk", "merge", "normalize lower", "normalize coder", "without cycles")
-
 
 def run(
     plan: Annotated[Path, typer.Argument(help="YAML file of sources, e.g. evaluation/open_terminology.yaml."), PATH],
@@ -86,7 +84,7 @@ def run(
         whole = united.terminology
         whole.save(output)
         write_text(target, json.dumps({**united.report, MADE_OF: made}, indent=1, ensure_ascii=False) + "\n")
-    typer.echo(tally_table({stage: whole.tallies[stage] for stage in _STAGES if stage in whole.tallies}))
+    typer.echo(tally_table(united.stages))
     for line in _summary(united.report):
         typer.echo(line)
     typer.echo(

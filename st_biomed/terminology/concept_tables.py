@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.records import FORMER_CODE, SourceInfo, Tally
+from st_biomed.terminology.stages import with_stage
 from st_biomed.terminology.storage import TABLES, digest_of
 from st_biomed.terminology.subset import no_code, on_cycles
 
@@ -245,7 +246,7 @@ class TerminologyTables:
         tally.drop(reason, int(dropped.sum()))
         tally.keep(int((~dropped).sum()))
         tables = {**self.tables, table: self.tables[table].filter(pa.array(~dropped))}
-        return type(self)(tables, self.sources, {**self.tallies, stage: tally}, self.readings)
+        return type(self)(tables, self.sources, with_stage(self.tallies, stage, tally), self.readings)
 
     def __len__(self) -> int:
         return self.n_concepts

@@ -1,12 +1,11 @@
-"""What several terminologies say of their sources, rows and replaced codes, as one."""
+"""What several terminologies say of their sources and replaced codes, as one."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from st_biomed.errors import InputError
-from st_biomed.records import FORMER_CODE, SourceInfo, Tally, Xref
+from st_biomed.records import FORMER_CODE, SourceInfo, Xref
 
 
 def merged_sources(parts: Iterable[Iterable[SourceInfo]]) -> dict[str, SourceInfo]:
@@ -43,23 +42,3 @@ def former_codes(codes: Mapping[str, str], present: Iterable[str], sources: Coll
     for code in sorted({code for code in present if code in codes}):
         prefix = code.partition(":")[0]
         yield Xref(codes[code], code, FORMER_CODE, prefix if prefix in sources else "")
-
-
-def merged_tallies(parts: Iterable[tuple[Mapping[str, Tally], Collection[str]]]) -> dict[str, Tally]:
-    """The tallies of all parts under names of their own.
-
-    Args:
-        parts: Tallies by stage, and the names of the sources of a part, which tell equal stages apart.
-    """
-    parts = list(parts)
-    every = Counter(stage for tallies, _ in parts for stage in tallies)
-    stages: dict[str, Tally] = {}
-    for tallies, sources in parts:
-        for stage, tally in tallies.items():
-            name = stage_name = stage if every[stage] == 1 else f"{stage} of {', '.join(sources)}"
-            times = 1
-            while name in stages:
-                times += 1
-                name = f"{stage_name} ({times})"
-            stages[name] = tally
-    return stages

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import Record, Rows
 from st_biomed.terminology.build import assemble
+from st_biomed.terminology.stages import with_stage
 from st_biomed.terminology.terminology import Terminology
 
 
@@ -36,6 +37,6 @@ def normalized(terminology: Terminology, normalizer: str) -> Terminology:
     made = Terminology(*assemble(records(), next(iter(sources.values())), sources))
     tally = made.tallies["records"]
     tally.note(f"{terminology.n_texts - made.n_texts:,} texts became equal to another one")
-    made.tallies = {**terminology.tallies, f"normalize {normalizer}": tally}
+    made.tallies = with_stage(terminology.tallies, f"normalize {normalizer}", tally)
     made.readings = terminology.readings
     return made

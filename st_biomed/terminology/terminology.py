@@ -20,7 +20,8 @@ from st_biomed.readers import check_options, parse_options, reader, reader_names
 from st_biomed.records import Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.build import assemble, sources_of
 from st_biomed.terminology.concept_tables import TerminologyTables
-from st_biomed.terminology.merged_metadata import former_codes, merged_sources, merged_tallies
+from st_biomed.terminology.merged_metadata import former_codes, merged_sources
+from st_biomed.terminology.stages import merged_stages, with_stage
 from st_biomed.terminology.storage import read_tables, write_tables
 from st_biomed.terminology.subset import and_below, having, mask, of_same, renumbered, with_codes
 
@@ -169,8 +170,8 @@ class Terminology(TerminologyTables):
         records = (record for terminology in terminologies for record in terminology.records(codes))
         former = former_codes(codes, chain.from_iterable(terminology.codes for terminology in terminologies), sources)
         merged = cls(*assemble(chain(records, former), next(iter(sources.values())), sources))
-        stages = merged_tallies((terminology.tallies, terminology.sources) for terminology in terminologies)
-        merged.tallies = {**stages, "merge": merged.tallies["records"]}
+        stages = merged_stages((terminology.tallies, terminology.sources) for terminology in terminologies)
+        merged.tallies = with_stage(stages, "merge", merged.tallies["records"])
         merged.readings = [reading for terminology in terminologies for reading in terminology.readings]
         return merged
 
@@ -229,7 +230,7 @@ class Terminology(TerminologyTables):
         part = of_same(of_same(part, "language", languages, tally), "source", sources, tally)
         tables = renumbered(self.tables, part, tally, chosen)
         kept = sources_of(tables, self.sources, self.sources)
-        return Terminology(tables, kept, {**self.tallies, "subset": tally}, self.readings)
+        return Terminology(tables, kept, with_stage(self.tallies, "subset", tally), self.readings)
 
     def without_cycles(self) -> Terminology:
         """The terminology without the parents that contradict each other.

@@ -11,9 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
+from st_biomed.records import Tally
 from st_biomed.terminology.conflicts import cycles, equal_but_for_case, equal_names, links_that_do_not_hold
 from st_biomed.terminology.crosswalk import Crosswalk
 from st_biomed.terminology.normalization import normalized
+from st_biomed.terminology.stages import added_stages, with_stage
 from st_biomed.terminology.terminology import Terminology
 from st_biomed.terminology.union_plan import UnionPlan, UnionSource
 
@@ -24,11 +26,13 @@ class United(NamedTuple):
     Attributes:
         report: What conflicts, ready to be written as JSON: counts by pair of sources, and examples where both may be
             redistributed.
+        stages: The tallies of the union itself, without those of its sources.
     """
 
     terminology: Terminology
     crosswalk: Crosswalk
     report: dict[str, Any]
+    stages: dict[str, Tally]
 
 
 def missing_files(plan: UnionPlan, folder: Path | None = None) -> dict[str, list[Path]]:
@@ -84,7 +88,7 @@ def unite(
     )
     whole = Terminology.merge(*parts, codes=walk.codes)
     if walk.tally.n_read:
-        whole.tallies["crosswalk"] = walk.tally
+        whole.tallies = with_stage(whole.tallies, "crosswalk", walk.tally)
     of_case = equal_but_for_case(whole)
     circles = cycles(whole, sum(part.n_cyclic_parents for part in parts))
     whole = normalized(whole, plan.normalize)
@@ -99,7 +103,8 @@ def unite(
         "links that do not hold": links_that_do_not_hold(walk.conflicts, whole.sources),
         "cycles": {**circles, "dropped": plan.without_cycles},
     }
-    return United(whole, walk, report)
+    stages = added_stages(whole.tallies, (part.tallies for part in parts))
+    return United(whole, walk, report, stages)
 
 
 def _read(source: UnionSource) -> Terminology:

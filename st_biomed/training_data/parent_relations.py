@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
+from st_biomed.terminology.stages import with_stage
 from st_biomed.training_data.chosen_sources import rows_of_sources
 
 
@@ -55,6 +56,5 @@ def with_parent_relations(terminology: Terminology, sources: Sequence[str]) -> T
         if pa.types.is_dictionary(relations.schema.field(name).type):
             distinct = distinct.set_column(place, name, distinct[name].combine_chunks().dictionary_encode())
     tables = {**terminology.tables, "relations": distinct}
-    return Terminology(
-        tables, terminology.sources, {**terminology.tallies, "parent relations": tally}, terminology.readings
-    )
+    stages = with_stage(terminology.tallies, "parent relations", tally)
+    return Terminology(tables, terminology.sources, stages, terminology.readings)

@@ -12,6 +12,7 @@ from st_biomed.corpus.blocks import MARKERS
 from st_biomed.records import Definition, SourceInfo, Tally
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.build import assemble
+from st_biomed.terminology.stages import with_stage
 
 PASSAGES = SourceInfo("PASSAGES", "Passages of raw text around names, without the names")
 """The source of passages in the table of definitions."""
@@ -60,7 +61,7 @@ def with_passages(
     sources = terminology.sources
     records = chain(terminology.records(), [PASSAGES], passages())
     made = Terminology(*assemble(records, next(iter(sources.values())), sources))
-    made.tallies = {**terminology.tallies, "passages": made.tallies["records"]}
+    made.tallies = with_stage(terminology.tallies, "passages", made.tallies["records"])
     made.readings = terminology.readings
     return made
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -84,6 +85,31 @@ def test_merge_says_what_became_one_and_what_contradicts_itself(run: Callable, t
     assert result.exit_code == 0, result.output
     assert "lie on cycles" not in result.stdout
     assert Terminology.load(tmp_path / "cut", verify=True).parents.num_rows == 0
+
+
+def test_verbs_print_the_stages_that_they_added(run: Callable, tmp_path: Path):
+    """Catches the cut of an input printed as that of the merge, and a second subset printed as the first."""
+    records = [Term("A:1", "flumpa"), Term("A:2", "Terkia"), Parent("A:1", "A:2"), Parent("A:2", "A:1")]
+    whole = Terminology.from_records(records, SourceInfo("A", "A")).save(tmp_path / "whole")
+    other = Terminology.from_records([Term("B:1", "drod")], SourceInfo("B", "B")).save(tmp_path / "other")
+    run("subset", whole, "-o", tmp_path / "cut", "--without-cycles")
+    again = run("subset", tmp_path / "cut", "-o", tmp_path / "lower", "--without-cycles", "--normalize", "lower")
+    assert _stages(again) == ["normalize lower", "without cycles (2)"]
+    merged = run("merge", tmp_path / "lower", other, "-o", tmp_path / "both")
+    assert _stages(merged) == ["merge"]
+    (tmp_path / "plan.yaml").write_text(
+        f"without_cycles: false\nsources:\n  a: {{path: {tmp_path / 'both'}}}\n  b: {{path: {other}}}\n"
+    )
+    assert _stages(run("unite", tmp_path / "plan.yaml", "-o", tmp_path / "united")) == ["merge (2)"]
+    assert {"without cycles", "without cycles (2)", "merge", "merge (2)"} <= {
+        *Terminology.load(tmp_path / "united").tallies
+    }
+
+
+def _stages(result: Any) -> list[str]:
+    """The names of the stages that a verb printed."""
+    assert result.exit_code == 0, result.output
+    return [line.partition(" read")[0].strip() for line in result.stdout.splitlines() if " read" in line]
 
 
 def test_every_verb_counts_the_definitions(run: Callable, tmp_path: Path):

@@ -9,6 +9,7 @@ from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import Parent, Relation, SourceInfo, Term, Type
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.normalization import normalized
 from tests.terminology.rhinitis import SOURCE, content
 
 
@@ -21,6 +22,18 @@ def test_merge_unites_equal_codes_and_strings_in_any_order(terminology: Terminol
     assert Terminology.merge(more, terminology).digest == merged.digest
     assert Terminology.merge(terminology, terminology).digest == terminology.digest
     assert set(merged.tallies) == {"records of O, S", "records of S", "merge"}
+
+
+def test_a_second_stage_of_one_name_does_not_replace_the_first(terminology: Terminology) -> None:
+    """Catches counts of dropped rows that are lost when a terminology is cut, normalized or merged again."""
+    more, other = (Terminology.from_records([Term(f"{n}:1", n)], SourceInfo(n, n)) for n in "XY")
+    part = terminology.subset(types=["disorder"]).subset(languages=["en"]).without_cycles().without_cycles()
+    assert [*part.tallies] == ["records", "subset", "subset (2)", "without cycles", "without cycles (2)"]
+    assert part.tallies["subset (2)"].n_read < part.tallies["subset"].n_read
+    twice = normalized(normalized(Terminology.merge(Terminology.merge(terminology, more), other), "lower"), "lower")
+    stages = ("merge", "merge (2)", "normalize lower", "normalize lower (2)")
+    assert twice.tallies.keys() >= {*stages}
+    assert twice.tallies["merge"].n_read < twice.tallies["merge (2)"].n_read
 
 
 def test_a_former_code_of_no_source_adds_none() -> None:
