@@ -13,6 +13,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.readers._curies import Header, curie, describe, relation_name
+from st_biomed.readers._languages import language_of
 from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Parent, Record, Relation, Tally, Term, Type, Xref, single_spaced
 from st_biomed.settings.keyword_options import listed
@@ -75,9 +76,7 @@ class Ontology:
         self.obsolete = obsolete
         self.definitions = definitions
         self.prefixes = listed("prefix", prefixes)
-        if not re.fullmatch("[a-z]{2}", language):
-            raise InputError(f"language must be two letters of ISO 639-1, e.g. 'it', found {language!r}")
-        self.language = language
+        self.language = language_of("language", language)
         self.header = Header()
         self.source_of: dict[str, str] = {}  # of each concept that was read
         self._here: set[str] = set()  # terms of the graph that is being read

@@ -9,7 +9,6 @@ from st_biomed.errors import InputError
 from st_biomed.settings.keyword_options import listed
 
 _PREFIX = re.compile(r"[A-Za-z][\w.-]*", re.ASCII)
-_LANGUAGE = re.compile(r"([A-Za-z]{2,3})([-_][A-Za-z0-9]+)*")
 _URL_SHOWN = 80
 
 
@@ -45,15 +44,3 @@ def refuse_shared_prefix(where: object, kind: str, url: str, prefix: str, other:
         f"{where}: {kind} {url[:_URL_SHOWN]!r} would have the prefix {prefix[:40]} of {other[:_URL_SHOWN]!r}; "
         f"set prefixes={url[:_URL_SHOWN]}=OTHER"
     )
-
-
-def language_of(where: str, tag: str) -> str:
-    """The language of a tag of BCP 47, without region and script.
-
-    Raises:
-        InputError: It is not a tag.
-    """
-    match = _LANGUAGE.fullmatch(tag)
-    if match is None:
-        raise InputError(f"{where}: {tag[:40]!r} is not a language, such as 'it' or 'de-CH'")
-    return match[1].lower()

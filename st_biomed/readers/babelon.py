@@ -15,6 +15,7 @@ from typing import NamedTuple
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.readers._curies import curie, describe
+from st_biomed.readers._languages import language_of
 from st_biomed.readers._once import Once
 from st_biomed.readers._ontology import SCOPES
 from st_biomed.records import Definition, Record, SourceInfo, Tally, Term, single_spaced
@@ -43,7 +44,6 @@ _SYNONYM = re.compile(
     r"(?:oboInOwl|oio):has(Exact|Broad|Narrow|Related)Synonym|oio:(exact|broad|narrow|related)Synonym"
 )
 _DEFINITION = "IAO:0000115"
-_LANGUAGE = re.compile(r"([a-z]{2,3})(-\w+)?")
 # The second line of a table of synonyms: "AL oboInOwl:hasExactSynonym@it SPLIT=|".
 _TEMPLATE = re.compile(r"AL? (\S+?)(?:@([\w-]+))?(?: SPLIT=(\S))?")
 
@@ -158,13 +158,10 @@ def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator
             continue
         predicate, tongue, separator = template.groups("") if template else ("rdfs:label", "", "")
         predicate, tongue = cell.get("predicate_id", predicate), cell.get("translation_language", tongue)
-        code, language = curie(cell["subject_id"]), _LANGUAGE.fullmatch(tongue)
+        code = curie(cell["subject_id"])
         if code is None:
             raise InputError(f"{where}: {cell['subject_id'][:40]!r} is not a code of an ontology, such as HP:0000001")
-        if language is None:
-            raise InputError(
-                f"{where}: {tongue[:40]!r} is not a language, such as 'it'; 'translation_language' names it"
-            )
+        language = language_of(where, tongue)
         status = cell.get("translation_status", "OFFICIAL")
         met.add(status)
         reason = _reason(where, predicate, status, wanted)
@@ -174,7 +171,7 @@ def _texts(path: Path, tally: Tally, wanted: _Wanted, met: set[str]) -> Iterator
             if reason or not text.strip():
                 tally.drop(reason or ("empty definitions" if predicate == _DEFINITION else "empty names"))
             else:
-                yield _Text(code, text.strip(), predicate, language[1])
+                yield _Text(code, text.strip(), predicate, language)
 
 
 def _reason(where: str, predicate: str, status: str, wanted: _Wanted) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
+from st_biomed.readers._languages import language_of
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
@@ -60,7 +61,7 @@ def records(
     """
     if path is None:
         raise InputError("reader 'fsh' needs the path of a code system in FHIR Shorthand, e.g. icd9cm.fsh")
-    repairs = _repairs(replace)
+    repairs, language = _repairs(replace), language_of("language", language)
     about: dict[str, str] = {}
     names: dict[str, str] = {}
     parents: list[tuple[str, str]] = []

@@ -11,6 +11,7 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_stem
 from st_biomed.readers._icd11_rows import Tabulation
+from st_biomed.readers._languages import language_of
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Xref
 from st_biomed.settings.keyword_options import listed
 
@@ -63,7 +64,7 @@ def records(
         raise InputError("reader 'icd11' needs the path of a simple tabulation, SimpleTabulation-ICD-11-MMS-en.txt")
     path = check_file(path)
     in_name = re.search(r"-([a-z]{2,3})$", plain_stem(path))
-    spoken = language or (in_name[1] if in_name else "en")
+    spoken = language_of("language", language or (in_name[1] if in_name else "en"))
     asked, met = listed("chapters", chapters), dict[str, None]()
     tabulation = Tabulation(path)
     above: list[tuple[int, str]] = []

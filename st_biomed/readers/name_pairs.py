@@ -10,6 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.encodings import settled
+from st_biomed.readers._languages import language_of
 from st_biomed.records import Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
@@ -49,6 +50,7 @@ def records(
     if path is None:
         raise InputError("reader 'name_pairs' needs the path of a text file with lines label||name1||name2")
     check_file(path)
+    language = language_of("language", language)
     source = name or re.sub(r"\W+", "_", path.name.split(".")[0])
     if not re.fullmatch(r"[\w.-]+", source):
         raise InputError(f"name of reader 'name_pairs' must be letters, digits, '_', '.' or '-', found {source!r}")

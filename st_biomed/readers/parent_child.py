@@ -17,6 +17,7 @@ from st_biomed.files.delimited import check_file, dialect_name, read_header, rea
 from st_biomed.files.encodings import settled
 from st_biomed.files.gzipped import opened
 from st_biomed.readers._grouping_nodes import grouping_nodes
+from st_biomed.readers._languages import language_of
 from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Grouping, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
 
@@ -114,6 +115,7 @@ def records(  # noqa: PLR0913 - all differences between users' tables
             with a parent in a map or in a named column of parents.
     """
     check_name("missing of reader 'parent_child'", missing, _MISSING)
+    language = language_of("language", language)
     tables = [check_file(table) for table in (path, strings) if table is not None]
     if not tables:
         raise InputError("reader 'parent_child' needs the path of a code-string table, or of a map with strings=TABLE")
@@ -237,7 +239,7 @@ def _strings(
     for where, row in rows:
         cell = {"language": "", "definition": "", **dict(zip(columns, row))}
         code, string, definition = cell["code"], cell["string"], single_spaced(cell["definition"])
-        spoken = cell["language"] or language
+        spoken = language_of(where, cell["language"]) if cell["language"] else language
         tally.read()
         if not code:
             raise InputError(f"{where}: string {string!r} has no code")

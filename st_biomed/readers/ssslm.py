@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.readers._curies import describe, registry_curie
+from st_biomed.readers._languages import language_of
 from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
@@ -20,7 +20,6 @@ SOURCE = SourceInfo(
     url="https://github.com/biopragmatics/ssslm",
 )
 
-_LANGUAGE = re.compile("([a-z]{2})(-[A-Za-z]+)?")
 _NEEDED = ("text", "curie", "name", "predicate")
 _FURTHER = ("type", "language", "source")
 LABEL = "rdfs:label"
@@ -80,8 +79,7 @@ def records(
     path = check_file(path)
     wanted, unwanted = listed("predicate", predicates), listed("type", without_types)
     kept_prefixes = listed("prefix", prefixes)
-    if not _LANGUAGE.fullmatch(language):
-        raise InputError(f"language must be two letters of ISO 639-1, e.g. 'it', found {language!r}")
+    language = language_of("language", language)
     concepts: dict[str, _Concept] = {}
     met: set[str] = set()
     for where, row in _rows(path):
@@ -92,10 +90,7 @@ def records(
             raise InputError(f"{where}: {row['curie'][:40]!r} is not a code such as doid:0001816")
         if not predicate:
             raise InputError(f"{where}: a text of {code} has no predicate, such as {LABEL}")
-        spoken = _LANGUAGE.fullmatch(row["language"] or language)
-        if spoken is None:
-            raise InputError(f"{where}: {row['language'][:40]!r} is not a language, such as 'it'")
-        prefix, key = code.partition(":")[0], (text, spoken[1])
+        prefix, key = code.partition(":")[0], (text, language_of(where, row["language"] or language))
         met.add(prefix)
         concept = concepts.setdefault(code, _Concept(name))
         concept.name = concept.name or name
@@ -136,7 +131,7 @@ def _terms(concepts: dict[str, _Concept], tally: Tally, language: str) -> Iterat
         key = next((key for key in concept.names if key[0] == name), None)
         if key is None:
             tally.read_kept()
-            key = name, language[:2]
+            key = name, language
             concept.names = {key: prefix, **concept.names}
         for source in dict.fromkeys([prefix, *concept.names.values()]):
             if source not in declared:

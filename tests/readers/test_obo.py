@@ -289,7 +289,7 @@ def test_malformed_files_are_named_by_line(tmp_path: Path, text: str, message: s
     [
         ({"scopes": "EXACTLY"}, r"unknown scope 'EXACTLY'.* did you mean 'EXACT'"),
         ({"prefixes": "ZROB"}, r"zorb.obo: no term has prefix 'ZROB'; found GLND, ZORB"),
-        ({"language": "Italian"}, r"language must be two letters of ISO 639-1, e.g. 'it', found 'Italian'"),
+        ({"language": "Italian"}, r"language: 'Italian' is not a language, such as 'it' or 'de-CH'"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, str], message: str) -> None:

@@ -105,7 +105,7 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, row: str, message: str) -> N
     [
         (None, {}, "reader 'ssslm' needs the path of a table of names"),
         (ZORB, {"prefixes": "doid"}, "no code has prefix 'doid'; found CHEBI, DOID, MESH, MONDO, UBERON"),
-        (ZORB, {"language": "english"}, "language must be two letters of ISO 639-1"),
+        (ZORB, {"language": "english"}, "language: 'english' is not a language"),
     ],
 )
 def test_bad_options_are_one_line(path: Path | None, options: dict[str, Any], message: str) -> None:

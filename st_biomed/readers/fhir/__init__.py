@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.readers._prefixes import language_of
+from st_biomed.readers._languages import language_of
 from st_biomed.readers.fhir.concepts import Concepts
 from st_biomed.readers.fhir.contents import BY_RULE, READ, Reading
 from st_biomed.readers.fhir.resources import read_resources

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.readers._json import field, objects
-from st_biomed.readers._prefixes import language_of
+from st_biomed.readers._languages import language_of
 from st_biomed.readers.fhir.concepts import (
     CODE_SYSTEM,
     CONCEPT_MAP,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.readers._prefixes import language_of
+from st_biomed.readers._languages import language_of
 from st_biomed.readers.skos.graph import read_graph
 from st_biomed.readers.skos.namespaces import Namespaces
 from st_biomed.records import Record, SourceInfo, Tally

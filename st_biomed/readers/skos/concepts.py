@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.readers._languages import language_of
 from st_biomed.readers._once import Once
-from st_biomed.readers._prefixes import language_of
 from st_biomed.readers.skos import vocabulary as words
 from st_biomed.readers.skos.namespaces import Namespaces
 from st_biomed.readers.skos.sources import Sources, source_of
