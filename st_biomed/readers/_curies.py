@@ -62,7 +62,8 @@ _PREFIXES = {
     "SNOMEDCT_US": "SNOMEDCT",
     "UMLS_CUI": "UMLS",
 }
-_SPELLINGS = {prefix.lower(): prefix for prefix in _KNOWN}
+_OTHERS = ("EFO", "ICD10CM", "ICD9CM", "LOINC")
+_SPELLINGS = {prefix.lower(): prefix for prefix in (*_KNOWN, *_PREFIXES.values(), *_OTHERS)}  # of Bioregistry's
 _EDITION = re.compile(r"_\d{4}_\d\d_\d\d$")  # DOID: SNOMEDCT_US_2023_03_01
 _CURIE = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*):((?!//)\S+)")
 _IRIS = (
@@ -81,18 +82,21 @@ def curie(text: str) -> str | None:
     """Convert a CURIE or IRI to the CURIE that every reader uses for the concept; ``None`` if it is neither.
 
     Each terminology has one prefix: ``UMLS_CUI`` becomes UMLS, ``MSH`` MESH, ``NCI`` NCIT, ``ORPHA`` and ``Orphanet``
-    ORDO, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10. Other prefixes are kept. Known IRIs
-    are those of OBO, Orphanet, EFO, NCIt, UMLS (linkedlifedata), SNOMED CT and identifiers.org.
+    ORDO, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10, and Bioregistry's lower-case ``chebi``
+    CHEBI. Other prefixes are kept. Known IRIs are those of OBO, Orphanet, EFO, NCIt, UMLS (linkedlifedata), SNOMED CT
+    and identifiers.org.
     """
     for form, prefix in _IRIS:
         if match := form.fullmatch(text):
-            prefix_text = prefix or (match[1].upper() if "identifiers.org" in text else match[1])
+            registered = "identifiers.org" in text
+            prefix_text = prefix or (_SPELLINGS.get(match[1], match[1].upper()) if registered else match[1])
             return f"{_PREFIXES.get(prefix_text.upper(), prefix_text)}:{match[2]}"
     match = _CURIE.fullmatch(text)
     if not match:
         return None
     prefix_text = _EDITION.sub("", match[1].upper())
-    return f"{_PREFIXES.get(prefix_text, match[1])}:{match[2]}"
+    own = _SPELLINGS.get(match[1], match[1])
+    return f"{_PREFIXES.get(prefix_text, own)}:{match[2]}"
 
 
 def registry_curie(text: str) -> str | None:
@@ -134,7 +138,7 @@ def describe(prefix: str, *, title: str = "", version: str = "", license: str = 
 
 def is_published(prefix: str) -> bool:
     """Whether a prefix is that of a terminology which others publish."""
-    return prefix in _KNOWN or prefix in _PREFIXES.values()
+    return prefix in _SPELLINGS.values()
 
 
 def closed_unless_published_open(source: SourceInfo) -> SourceInfo:

@@ -11,6 +11,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers import sssom
 from st_biomed.records import SourceInfo, Tally, Term, Xref
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.crosswalk import Crosswalk
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 
 ZORB = FIXTURES / "zorb.sssom.tsv"
@@ -44,6 +45,28 @@ def test_mappings_are_cross_references_of_named_subjects() -> None:
         "mappings to nothing": 1,
         "repeated mappings": 1,
     }
+
+
+def test_a_subject_has_the_labels_of_all_its_rows(tmp_path: Path) -> None:
+    """Catches mappings lost since the label of their subject is in a later row."""
+    rows = "Z:1\t\tskos:exactMatch\tY:1\nZ:1\tflumpa\tskos:exactMatch\tY:2\nZ:1\tflump\tskos:exactMatch\tY:2\n"
+    (tmp_path / "x.tsv").write_text(COLUMNS + rows)
+    read = Terminology.read("sssom", tmp_path / "x.tsv")
+    assert [row["target"] for row in read.xrefs.to_pylist()] == ["Y:1", "Y:2"]
+    assert read.concept_names("Z:1") == ["flump", "flumpa"]
+    assert read.strings[read.preferred_texts[0]] == "flumpa"
+    assert read.tallies["sssom rows"].dropped == {"repeated mappings": 1}
+
+
+def test_prefixes_of_bioregistry_meet_those_of_ontologies(tmp_path: Path) -> None:
+    """Catches lower-case prefixes, over which a crosswalk finds no concept of the ontologies."""
+    (tmp_path / "x.tsv").write_text(f"{COLUMNS}chebi:990\tflumpa\tskos:exactMatch\tdoid:991\n")
+    others = [
+        Terminology.from_records([Term(f"{name}:{number}", "zorb")], SourceInfo(name, name))
+        for name, number in (("CHEBI", 990), ("DOID", 991))
+    ]
+    parts = [*others, Terminology.read("sssom", tmp_path / "x.tsv")]
+    assert Crosswalk.between(*parts, predicates=["exactMatch"]).codes == {"DOID:991": "CHEBI:990"}
 
 
 def test_metadata_give_version_and_license() -> None:
