@@ -135,6 +135,24 @@ def test_relationships_of_r5_are_read(tmp_path: Path, relationship: str, predica
     ]
 
 
+def test_a_mapping_that_depends_on_other_elements_is_conditional(tmp_path: Path) -> None:
+    """Catches the code of men and that of women, both taken for that of every patient."""
+    sexes = {"2": "female", "3": "male", "4": ""}
+    targets = [
+        {
+            "code": code,
+            "equivalence": "equivalent",
+            **({"dependsOn": [{"property": "sex", "value": sex}]} if sex else {}),
+        }
+        for code, sex in sexes.items()
+    ]
+    element = {"code": "1", "display": "a", "target": targets}
+    group = {"source": "http://a.org/one", "target": "http://a.org/two", "element": [element]}
+    path = written(tmp_path, {"resourceType": "ConceptMap", "url": "http://a.org/map", "group": [group]})
+    found = [(row["predicate"], row["target"]) for row in read(path).xrefs.to_pylist()]
+    assert found == [("conditional", "TWO:2"), ("conditional", "TWO:3"), ("exactMatch", "TWO:4")]
+
+
 def test_every_statement_is_told_of() -> None:
     tally = read().tallies["fhir rows"]
     assert (tally.n_read, tally.n_kept) == (46, 23)

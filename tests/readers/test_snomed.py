@@ -36,6 +36,8 @@ from tests.readers.snomed_folder import (
 
 US, GB = "900000000000509007", "900000000000508004"
 
+RULE = "IFA 9900002001 | Flumpa disorder |"
+
 
 class TestSnomed(ReaderContract):
     reader = "snomed"
@@ -138,7 +140,7 @@ def test_maps_are_cross_references_with_the_condition_as_predicate() -> None:
     """Catches a code that holds for some patients taken for that of all, and a seventh character that is a question mark."""
     icd = {
         (MIMPIC, "conditional", "ICD10:Z98.1"),
-        (MIMPIC, "xref", "ICD10:Z98.9"),
+        (MIMPIC, "conditional", "ICD10:Z98.9"),
         (MIMPIC, "additional", "ICD10:Z99.0"),
         (MIMPIC, "xref", "ICD10CM:Z52.91"),
     }
@@ -151,6 +153,23 @@ def test_maps_are_cross_references_with_the_condition_as_predicate() -> None:
         (FLUMPA, "xref", "OWN:F1")
     }
     assert rows(read(maps=""), "xrefs") == set()
+
+
+@pytest.mark.parametrize("block", [700, 1 << 20])
+@pytest.mark.parametrize(
+    ("first", "of_next_group", "found"),
+    [("TRUE", RULE, "xref"), ("OTHERWISE TRUE", "TRUE", "xref"), (RULE, "TRUE", "conditional")],
+)
+def test_otherwise_is_a_condition_only_beside_a_rule_of_its_group(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str, of_next_group: str, found: str, block: int
+) -> None:
+    """Catches the code of the other patients taken for that of all, and a group that two blocks share."""
+    copy = shutil.copytree(BOTH / INTERNATIONAL, tmp_path / INTERNATIONAL)
+    lines = [line.split("\t") for line in (BOTH / FILES["ExtendedMap"]).read_text().splitlines()]
+    lines[1][8], lines[3][8] = first, of_next_group
+    (tmp_path / FILES["ExtendedMap"]).write_text("".join("\t".join(line) + "\n" for line in lines))
+    monkeypatch.setattr("st_biomed.files.column_blocks._BLOCK", block)
+    assert (MIMPIC, found, "ICD10:Z98.9") in rows(read(copy), "xrefs")
 
 
 def test_the_later_row_of_an_id_counts_whatever_the_order_of_the_editions() -> None:

@@ -41,7 +41,8 @@ def records(
     hierarchy means ``part-of``, they are relations ``part_of``. The nesting of an expansion has no such meaning and
     states no parents. A concept without a name is a grouping node if a concept with a name is below it. A definition
     that equals a name of its concept is dropped. Mappings are cross-references with the predicates ``exactMatch``,
-    ``broadMatch`` (the target is broader), ``narrowMatch`` and ``relatedMatch``.
+    ``broadMatch`` (the target is broader), ``narrowMatch`` and ``relatedMatch``; one that depends on other elements
+    (``dependsOn``) has the predicate ``conditional``.
 
     Codes of known systems have the prefix of other readers (``SNOMEDCT``, ``LOINC``, ``ICD10CM``, ``RXNORM``, ``CPT``,
     ``ATC``, ``HP``...); for others it is the end of the URL in capitals, the prefix of the reader ``fsh``. A source is a

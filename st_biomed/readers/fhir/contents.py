@@ -44,6 +44,7 @@ _PREDICATES = {
     "relatedto": "relatedMatch",
     "related-to": "relatedMatch",
 }
+_CONDITIONAL = "conditional"  # as in the reader of SNOMED CT: the mapping holds if other elements have certain values
 BY_RULE = "inclusions by a rule, whose codes are not listed"
 """Why the concepts of a value set may be missing."""
 _DENIED = ("unmatched", "disjoint", "not-related-to")
@@ -190,7 +191,8 @@ def concept_map(where: str, resource: Resource, reading: Reading) -> None:
                     allowed = ", ".join((*_PREDICATES, *_DENIED))
                     raise InputError(f"{inner}: equivalence must be one of {allowed}, found {stated[:40]!r}")
                 else:
-                    reading.concepts.mapping(code, _code(inner, target, other), _PREDICATES[stated], source)
+                    predicate = _CONDITIONAL if objects(inner, target, "dependsOn") else _PREDICATES[stated]
+                    reading.concepts.mapping(code, _code(inner, target, other), predicate, source)
 
 
 READ: dict[str, Callable[[str, Resource, Reading], None]] = {

@@ -57,8 +57,8 @@ def records(
     with underscores for spaces (``Finding_site``). Relationship groups are not kept.
 
     A cross-reference of an extended map has the predicate ``conditional`` if its rule depends on the patient
-    (``IFA ...``), ``additional`` if it is the second or a later code of a concept that needs several, otherwise ``xref``.
-    The open end of a code of ICD-10-CM is left out: ``S52.91X?`` becomes S52.91.
+    (``IFA ...``, and ``OTHERWISE TRUE`` beside such rules in its group), ``additional`` if it is the second or a later
+    code of a concept that needs several, otherwise ``xref``. The open end of a code of ICD-10-CM is left out: ``S52.91X?`` becomes S52.91.
 
     Args:
         path: The unpacked folder of a release, or one that holds several of them; the files may be gzipped.

@@ -28,7 +28,9 @@ _COLUMNS = {
     "ExtendedMap": ("refsetId", "referencedComponentId", "mapGroup", "mapRule", "mapTarget"),
     "SimpleMap": ("refsetId", "referencedComponentId", "mapTarget"),
 }
-_ALWAYS = ("TRUE", "OTHERWISE TRUE")
+_ALWAYS, _OTHERWISE = ("", "TRUE"), "OTHERWISE TRUE"
+"""Rules that hold for every patient, and the one for patients for whom no other rule of its group holds."""
+_GROUP = ("refsetId", "referencedComponentId", "mapGroup")
 _PREDICATES = ("xref", "conditional", "additional")
 _OPEN_END = r"\.?X*\?+$"  # of a code of ICD-10-CM whose seventh character the episode of care gives
 _PREFIX = re.compile(r"[A-Za-z][\w.-]*")
@@ -74,7 +76,8 @@ def read_maps(
     for kind, columns in _COLUMNS.items() if maps else ():
         blocks = list(release.rows(kind, *columns))
         current = release.current(kind)
-        for rows in blocks:
+        predicates = _predicates(blocks, current) if kind == "ExtendedMap" else []
+        for i, rows in enumerate(blocks):
             is_current = current[rows.at]
             met.update(distinct(rows.numbers("refsetId")[is_current]).tolist())
             index = concepts.index(rows.numbers("referencedComponentId")[is_current])
@@ -86,10 +89,10 @@ def read_maps(
                 **concepts.conditions(known, index),
             }
             keep = release.sieve(kind, len(sets), conditions)
-            predicates = _predicates(rows, is_current) if kind == "ExtendedMap" else np.zeros(len(sets), np.int32)
+            predicate = predicates[i] if predicates else np.zeros(len(sets), np.int32)
             prefixes = pa.array([maps[number] for number in sets[keep].tolist()], pa.string())
             targets = pc.binary_join_element_wise(prefixes, codes.filter(pa.array(keep)), ":")
-            found.append((index[keep], predicates[keep], targets))
+            found.append((index[keep], predicate[keep], targets))
     absent = [number for number in maps if number not in met]
     for number in absent if needed else ():
         kind = f"reference set of option maps (no active row has that of {maps[number]})"
@@ -105,11 +108,19 @@ def _texts(rows: ActiveRows, column: str, mask: np.ndarray) -> pa.Array:
     return pc.utf8_trim_whitespace(rows.strings(column).filter(pa.array(mask)).cast(pa.string()))
 
 
-def _predicates(rows: ActiveRows, mask: np.ndarray) -> np.ndarray:
-    """Places in ``_PREDICATES``, int32 ``[N]``."""
-    always = pc.is_in(_texts(rows, "mapRule", mask), pa.array(["", *_ALWAYS])).to_numpy(zero_copy_only=False)
-    additional = (rows.numbers("mapGroup")[mask] > 1).astype(np.int32) * 2
-    return np.where(always, additional, 1).astype(np.int32)
+def _predicates(blocks: Sequence[ActiveRows], current: np.ndarray) -> list[np.ndarray]:
+    """Places in ``_PREDICATES`` of the current rows of each block, int32 ``[N]``; a group may begin in an earlier block."""
+    if not blocks:
+        return []
+    masks = [current[rows.at] for rows in blocks]
+    rules = pa.concat_arrays([_texts(rows, "mapRule", mask) for rows, mask in zip(blocks, masks)])
+    keys = [np.concatenate([rows.numbers(name)[mask] for rows, mask in zip(blocks, masks)]) for name in _GROUP]
+    otherwise = pc.equal(rules, _OTHERWISE).to_numpy(zero_copy_only=False)
+    ruled = ~pc.is_in(rules, pa.array([*_ALWAYS, _OTHERWISE])).to_numpy(zero_copy_only=False)
+    group = np.unique(np.stack(keys), axis=1, return_inverse=True)[1].ravel()
+    conditional = ruled | (otherwise & np.isin(group, group[ruled]))
+    places = np.where(conditional, 1, np.where(keys[-1] > 1, 2, 0)).astype(np.int32)
+    return np.split(places, np.cumsum([mask.sum() for mask in masks])[:-1])
 
 
 def _once(
