@@ -8,9 +8,11 @@ from collections.abc import Iterable
 NIL = frozenset({"", "-", "-1", "cui-less", "cui_less", "cuiless", "concept_less", "nil", "null", "none", "nan"})
 """The annotators' words for no concept, in any case (``-1`` in BC5CDR, ``CUI-less`` in ShARe)."""
 
-_GROUP = re.compile(r"[|+]")
+# A variant as tmVar writes it is one id: c|SUB|A|1555|G, p|Allele|V|600, c|SUB|G|89+1|A.
+_VARIANT = r"(?<![^|+,;\s])[cgmnpr]\|[A-Za-z]+(?:\|[^|,;\s]*){2,}"
+_GROUP = re.compile(rf"(?:{_VARIANT}|[^|+])+")
 _ALTERNATIVE = re.compile(r"[,;\s]+")
-_SEPARATOR = re.compile(r"[|+,;\s]+")
+_ID = re.compile(rf"(?:{_VARIANT}|[^|+,;\s])+")
 
 SEVERAL = ("groups", "alternatives")
 """The meanings of several ids of an annotation: the parts of a composite mention, or alternatives for one concept."""
@@ -20,9 +22,10 @@ def gold_groups(cell: str) -> tuple[frozenset[str], ...]:
     """The groups of an annotation: split at ``|`` (composite mention) and ``+`` (one mention with several ids).
 
     Within a group, ``,``, ``;`` and spaces separate alternatives. Ids for no concept and repeated groups are left out:
-    ``"X1|X2+X3,X4"`` gives ``{X1}, {X2}, {X3, X4}``; ``"-1"`` gives nothing.
+    ``"X1|X2+X3,X4"`` gives ``{X1}, {X2}, {X3, X4}``; ``"-1"`` gives nothing. A variant of tmVar
+    (``"c|SUB|A|1555|G"``) is one id.
     """
-    groups = (frozenset(known_ids(_ALTERNATIVE.split(group))) for group in _GROUP.split(cell))
+    groups = (frozenset(known_ids(_ALTERNATIVE.split(group))) for group in _GROUP.findall(cell))
     return tuple(dict.fromkeys(filter(None, groups)))
 
 
@@ -33,7 +36,7 @@ def groups_of(cell: str, several: str) -> tuple[frozenset[str], ...]:
         cell: Ids with ``|``, ``+``, ``,``, ``;`` or spaces between.
         several: One of ``SEVERAL``.
     """
-    ids = known_ids(_SEPARATOR.split(cell))
+    ids = known_ids(_ID.findall(cell))
     if several == "alternatives":
         return (frozenset(ids),) if ids else ()
     return tuple(frozenset((id_,)) for id_ in ids)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from st_biomed.linking_data.gold_ids import gold_groups, known_ids, with_prefix
+from st_biomed.linking_data.gold_ids import gold_groups, groups_of, known_ids, with_prefix
 
 
 @pytest.mark.parametrize(
@@ -17,11 +17,24 @@ from st_biomed.linking_data.gold_ids import gold_groups, known_ids, with_prefix
         ("CUI-less", []),
         ("", []),
         ("ICD10CM:X01.1", [{"ICD10CM:X01.1"}]),
+        ("c|SUB|A|1555|G", [{"c|SUB|A|1555|G"}]),
+        ("c|SUB|G|89+1|A,rs990;p|Allele||V600", [{"c|SUB|G|89+1|A", "rs990", "p|Allele||V600"}]),
+        ("X1|p|DEL|35|G", [{"X1"}, {"p|DEL|35|G"}]),
+        ("Xc|X2|X3", [{"Xc"}, {"X2"}, {"X3"}]),
+        ("c|990|X2", [{"c"}, {"990"}, {"X2"}]),
+        ("c|X|X2", [{"c"}, {"X"}, {"X2"}]),
     ],
 )
 def test_groups_and_alternatives_of_a_cell(cell: str, groups: list[set[str]]) -> None:
     """Catches ``-1`` as a concept, and alternatives read as parts or parts as alternatives."""
     assert gold_groups(cell) == tuple(map(frozenset, groups))
+
+
+def test_a_variant_is_one_id_where_separators_mean_nothing() -> None:
+    """Catches five concepts read of a variant of tmVar, as BioRED has them."""
+    assert groups_of("c|SUB|A|1555|G", "groups") == (frozenset({"c|SUB|A|1555|G"}),)
+    assert groups_of("X1|c|DEL|35|G X2", "groups") == tuple(frozenset({id_}) for id_ in ("X1", "c|DEL|35|G", "X2"))
+    assert groups_of("X1|X2,X1", "alternatives") == (frozenset({"X1", "X2"}),)
 
 
 def test_ids_keep_their_order_and_come_once() -> None:
