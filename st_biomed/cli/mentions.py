@@ -122,7 +122,7 @@ def run(
         if table is None:
             _check_folder(output, overwrite)
         else:
-            _check_table(output, files, overwrite)
+            _check_table(output, [file.path for file in files], overwrite)
         counted = None
         if tokenizer:
             from st_biomed.encoder import load_encoder

@@ -7,6 +7,7 @@ import gzip
 import tarfile
 import unicodedata
 import zlib
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,7 +40,7 @@ class Document(NamedTuple):
     """A document, or a piece of a long one.
 
     Attributes:
-        name: Its id in the file, or ``file:line``, ``archive/member`` or similar.
+        name: Its id in the file, or ``folder/file:line``, ``archive/member`` or similar, see :class:`TextFile`.
         text: Its text in Unicode's composed form (NFC), not empty.
         offset: Position of the piece in the document, in characters of the composed form.
     """
@@ -49,8 +50,19 @@ class Document(NamedTuple):
     offset: int = 0
 
 
+class TextFile(NamedTuple):
+    """A file of documents.
+
+    Attributes:
+        name: The prefix of its documents' names: its path below the given folder, or its own name.
+    """
+
+    path: Path
+    name: str
+
+
 def documents(
-    paths: Iterable[str | Path] | str | Path,
+    paths: Iterable[str | Path | TextFile] | str | Path,
     *,
     form: str = "auto",
     field: str = "text",
@@ -59,7 +71,7 @@ def documents(
     """Stream the documents of files and folders, in the order of the paths; the files of a folder are sorted by name.
 
     Args:
-        paths: Files or folders; ``.gz`` is decompressed, and ``.tar``, ``.tar.gz`` and ``.tgz`` are read as archives.
+        paths: Files or folders, or what :func:`files_of` found; ``.gz`` is decompressed, and ``.tar``, ``.tar.gz`` and ``.tgz`` are read as archives.
             Files of folders and archives with an unknown suffix are left out and counted.
         form: A key of ``FORMS``.
         field: The key of the text in JSON lines; a key ``id`` is the name of the document.
@@ -71,8 +83,8 @@ def documents(
     """
     tally = Tally() if tally is None else tally
     end = 0
-    for path in files_of(paths, form, tally):
-        for name, piece, offset in _in_file(path, form, field, tally):
+    for file in files_of(paths, form, tally):
+        for name, piece, offset in _in_file(file, form, field, tally):
             tally.read()
             text = unicodedata.normalize("NFC", piece).replace(SEPARATOR, " ")
             start = end if offset else 0
@@ -84,8 +96,10 @@ def documents(
                 tally.drop("empty documents")
 
 
-def files_of(paths: Iterable[str | Path] | str | Path, form: str = "auto", tally: Tally | None = None) -> list[Path]:
-    """The files that :func:`documents` reads, in order.
+def files_of(
+    paths: Iterable[str | Path | TextFile] | str | Path, form: str = "auto", tally: Tally | None = None
+) -> list[TextFile]:
+    """The files that :func:`documents` reads, in order, under names of their own.
 
     Raises:
         InputError: No such file or folder, an unknown suffix, no files at all, or an unknown form.
@@ -95,15 +109,19 @@ def files_of(paths: Iterable[str | Path] | str | Path, form: str = "auto", tally
     files = list(_files([paths] if isinstance(paths, str | Path) else paths, form, tally))
     if not files:
         raise InputError(f"no file with text to read ({tally})")
-    return files
+    return _told_apart(files)
 
 
-def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Path]:
-    for path in map(Path, paths):
+def _files(paths: Iterable[str | Path | TextFile], form: str, tally: Tally) -> Iterator[TextFile]:
+    for given in paths:
+        if isinstance(given, TextFile):
+            yield given
+            continue
+        path = Path(given)
         if path.is_dir():
             for file in sorted(entry for entry in path.rglob("*") if entry.is_file()):
                 if _is_archive(file.name) or _form_of(file.name, form):
-                    yield file
+                    yield TextFile(file, file.relative_to(path).as_posix())
                 else:
                     tally.read_dropped("files of a folder that no suffix says are text")
         elif not path.is_file():
@@ -114,7 +132,20 @@ def _files(paths: Iterable[str | Path], form: str, tally: Tally) -> Iterator[Pat
                 f"{', '.join(list(FORMS)[1:])}"
             )
         else:
-            yield path
+            yield TextFile(path, path.name)
+
+
+def _told_apart(files: list[TextFile]) -> list[TextFile]:
+    """The files with one more folder in equal names until they differ; a file that is given twice keeps one name."""
+    while True:
+        times = Counter(name for _, name in {*files})
+        longer = [
+            TextFile(path, Path(*path.parts[-name.count("/") - 2 :]).as_posix() if times[name] > 1 else name)
+            for path, name in files
+        ]
+        if longer == files:
+            return files
+        files = longer
 
 
 def _is_archive(name: str) -> bool:
@@ -127,13 +158,12 @@ def _form_of(name: str, form: str) -> str:
     return _SUFFIXES.get(suffix, "") if form == "auto" else form
 
 
-def _in_file(path: Path, form: str, field: str, tally: Tally) -> Iterator[Document]:
+def _in_file(file: TextFile, form: str, field: str, tally: Tally) -> Iterator[Document]:
+    path, name = file
     with _reading(path):
         if not _is_archive(path.name):
             with path.open("rb") as raw:
-                yield from _in_stream(
-                    _unpacked(raw, path.name), str(path), path.name, _form_of(path.name, form), field
-                )
+                yield from _in_stream(_unpacked(raw, path.name), str(path), name, _form_of(path.name, form), field)
             return
         with tarfile.open(path, "r|*") as archive:
             for member in archive:
@@ -141,7 +171,7 @@ def _in_file(path: Path, form: str, field: str, tally: Tally) -> Iterator[Docume
                 stream = archive.extractfile(member) if member.isfile() and inner else None
                 if stream is not None:
                     yield from _in_stream(
-                        _unpacked(stream, member.name), f"{path}/{member.name}", member.name, inner, field
+                        _unpacked(stream, member.name), f"{path}/{member.name}", f"{name}/{member.name}", inner, field
                     )
                 elif member.isfile():
                     tally.read_dropped("members of an archive that no suffix says are text")

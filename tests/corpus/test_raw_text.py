@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.corpus import raw_text
-from st_biomed.corpus.raw_text import Document, documents
+from st_biomed.corpus.raw_text import Document, documents, files_of
 from st_biomed.errors import InputError
 from st_biomed.records import Tally
 
@@ -99,6 +99,23 @@ def test_folders_and_archives_are_gone_through_in_order(write, tmp_path: Path):
         "members of an archive that no suffix says are text",
         "files of a folder that no suffix says are text",
     }
+
+
+def test_files_of_one_name_are_different_documents(write, tmp_path: Path):
+    """Catches notes of two years that have one name in the tables of mentions."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("2015/notes.txt")
+        member.size = 3
+        archive.addfile(member, io.BytesIO(b"zor"))
+    files = [write(f"in/{year}/notes.txt", "flumpa\n") for year in (2013, 2014)]
+    write("in/old.tar", packed.getvalue())
+    found = ["2013/notes.txt:1", "2014/notes.txt:1", "old.tar/2015/notes.txt:1"]
+    assert [document.name for document in documents(tmp_path / "in")] == found
+    assert [document.name for document in documents(files_of(tmp_path / "in"))] == found
+    assert [document.name for document in documents(files)] == found[:2]
+    assert [document.name for document in documents([files[0].parent, files[1]])] == found[:2]
+    assert [document.name for document in documents([files[0], files[0]])] == ["notes.txt:1", "notes.txt:1"]
 
 
 def test_a_huge_document_comes_in_pieces_that_join_to_it(write, monkeypatch: pytest.MonkeyPatch):
