@@ -86,14 +86,8 @@ def equal_but_for_case(terminology: Terminology) -> dict[str, Any]:
     folded = normalize(terminology.texts["text"].combine_chunks(), "lower").dictionary_encode()
     key = folded.indices.to_numpy()
     sizes = np.bincount(key)
-    groups = [group for group in _groups(terminology, key) if len({use.text for use in group}) > 1]
-    differing = [
-        group
-        for group in groups
-        if any(
-            first.text != second.text and first.concept != second.concept for first, second in combinations(group, 2)
-        )
-    ]
+    # Of several texts at several concepts, two differ in both.
+    differing = [group for group in _groups(terminology, key) if len({use.text for use in group}) > 1]
     return {
         "names": int((sizes[key] > 1).sum()),
         "too many": int(len(key) - len(folded.dictionary)),
@@ -140,7 +134,7 @@ def _met(terminology: Terminology, groups: Iterable[Sequence[_Use]], counts: Any
     pairs = _Pairs(terminology.sources)
     for group in groups:
         seen = set()
-        for left, right in combinations(group, 2):
+        for left, right in combinations(_first_uses(group), 2):
             if left.concept == right.concept or not counts(left, right):
                 continue
             first, second = sorted((left, right), key=lambda use: (use.source, use.concept))
@@ -150,6 +144,22 @@ def _met(terminology: Terminology, groups: Iterable[Sequence[_Use]], counts: Any
                 codes = [terminology.codes[use.concept] for use in (first, second)]
                 pairs.add((first.source, second.source), {"names": list(texts), "concepts": codes})
     return pairs.to_list("names")
+
+
+def _first_uses(group: Iterable[_Use]) -> list[_Use]:
+    """The first two concepts of each text in each source, in order.
+
+    Two sources that meet at different concepts meet first at two of these, so that a name of thousands of concepts does
+    not need every pair of them.
+    """
+    concepts: dict[tuple[str, int], set[int]] = defaultdict(set)
+    chosen = []
+    for use in group:
+        known = concepts[use.source, use.text]
+        if len(known) < 2 and use.concept not in known:
+            known.add(use.concept)
+            chosen.append(use)
+    return chosen
 
 
 def links_that_do_not_hold(

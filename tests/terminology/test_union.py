@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,14 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.records import Definition, Parent, Record, SourceInfo, Term, Xref
 from st_biomed.terminology import Terminology
-from st_biomed.terminology.conflicts import cycles, equal_but_for_case, equal_names, links_that_do_not_hold
+from st_biomed.terminology.conflicts import (
+    _first_uses,
+    _Use,
+    cycles,
+    equal_but_for_case,
+    equal_names,
+    links_that_do_not_hold,
+)
 from st_biomed.terminology.crosswalk import Crosswalk
 from st_biomed.terminology.normalization import normalized
 from st_biomed.terminology.union import missing_files, unite
@@ -98,6 +106,27 @@ def test_equal_names_are_counted_by_pair_and_shown_where_both_are_open() -> None
             {"sources": ["B", "C"], "names": 1},
         ],
     }
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_few_uses_of_a_name_give_the_report_of_all_pairs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a pair of sources, or an example, that only a third concept or another text of a name shows."""
+    draw, sources = random.Random(seed), [*OPEN.values(), CLOSED]
+    texts = ("zorb", "Zorb", "ZORB", "flumpa", "Flumpa")
+    terms = [
+        Term(f"A:{draw.randrange(5)}", draw.choice(texts), "synonym", source=draw.choice("ABC"))
+        for _ in range(draw.randrange(2, 40))
+    ]
+    made = Terminology.from_records([*sources, *terms], sources[0])
+    found = equal_names(made), equal_but_for_case(made)
+    monkeypatch.setattr("st_biomed.terminology.conflicts._first_uses", list)
+    assert found == (equal_names(made), equal_but_for_case(made))
+
+
+def test_a_name_of_many_concepts_needs_two_of_each_source() -> None:
+    """Catches the pairs of all concepts of a name, whose number grows with the square of theirs."""
+    uses = [_Use(0, concept, source) for source in "AB" for concept in range(1000)]
+    assert _first_uses(uses) == [_Use(0, concept, source) for source in "AB" for concept in (0, 1)]
 
 
 def test_names_equal_but_for_case_are_counted_within_and_between_concepts() -> None:
