@@ -198,6 +198,24 @@ def test_a_table_has_chapters_above_the_codes() -> None:
             "<section id='U10-U19'><desc>C</desc></section></chapter></ICD10CM.tabular>",
             r"a.xml: code U10-U19 is listed twice",
         ),
+        (
+            "a.xml",
+            "<ICD10CM.tabular><chapter><name>1</name><desc>A</desc><section id='U10-U19-U20'><desc>B</desc></section>"
+            "</chapter></ICD10CM.tabular>",
+            r"a.xml: the id of a <section> must be a range such as A00-A09, found 'U10-U19-U20'",
+        ),
+        (
+            "a.xml",
+            "<ICD10CM.tabular><chapter><name>1</name><desc>A</desc><diag><name>U10</name><desc>B</desc><sevenChrDef>"
+            "<extension char='A'/></sevenChrDef></diag></chapter></ICD10CM.tabular>",
+            r"a.xml: an <extension> of U10 has no character or no text",
+        ),
+        (
+            "a.xml",
+            f"<ICD10CM.tabular><chapter><name>1</name><desc>A</desc>{'<diag>' * 1200}{'</diag>' * 1200}</chapter>"
+            "</ICD10CM.tabular>",
+            r"a.xml: elements are nested more than 20 deep, which a tabular list does not allow",
+        ),
         ("a.txt", "00001 U10     0 Mimpic\n", r"a.txt:1: is not a line of an order file, found '00001 U10"),
         ("a.txt", "U10 Mimpic\nmimpic\n", r"a.txt:2: is not a line of a codes file"),
         ("a.txt", "U10 Mimpic\nU10 Mimpa\n", r"a.txt:2: code U10 is listed twice"),

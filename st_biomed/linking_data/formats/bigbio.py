@@ -6,7 +6,6 @@ The ``document_id``, ``passages`` (``text`` and ``offsets``) and ``entities`` (`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
+from st_biomed.readers._json import json_object
 from st_biomed.records import SourceInfo, Tally
 from st_biomed.settings.keyword_options import listed
 
@@ -65,7 +65,7 @@ def read(
             if not content.strip():
                 continue
             where = f"{file}:{line}"
-            document = _parsed(where, content)
+            document = _parsed(file, line, content)
             name = document["document_id"]
             if name in corpus.documents:
                 raise InputError(f"{where}: document {name!r} occurs twice")
@@ -83,13 +83,9 @@ def read(
     return corpus
 
 
-def _parsed(where: str, content: str) -> dict[str, Any]:
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: is not a JSON object on one line ({error})") from error
-    if not isinstance(document, dict):
-        raise InputError(f"{where}: a line must be a JSON object, found {type(document).__name__}")
+def _parsed(file: Path, line: int, content: str) -> dict[str, Any]:
+    where = f"{file}:{line}"
+    document = json_object(file, content, line, "JSON object on one line")
     for field, kind in (("document_id", str), ("passages", list), ("entities", list)):
         if not isinstance(document.get(field), kind):
             kind_found = type(document[field]).__name__ if field in document else "none"
@@ -126,7 +122,7 @@ def _mention(where: str, entity: Any, document: str, databases: tuple[str, ...],
             )
         if not databases or normalization.get("db_name") in databases:
             ids.append(normalization["db_id"])
-    gold = gold_groups("|".join(ids))
+    gold = tuple(dict.fromkeys(group for id_ in ids for group in gold_groups(id_)))
     if several == "alternatives" and gold:
         gold = (frozenset().union(*gold),)
     start, end = min(span[0] for span in spans), max(span[1] for span in spans)

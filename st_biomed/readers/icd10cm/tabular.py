@@ -16,6 +16,8 @@ INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "cha
 """The "includes" notes that are synonyms, as names of the elements with such notes."""
 
 # Titles of chapters and blocks end with their range, which is not part of the name: "Tuberculosis (A15-A19)".
+_BLOCK = re.compile(r"\w+-\w+")
+_DEEPEST = 20  # nested elements; the list has fewer than ten
 _RANGE = re.compile(r"\s*\([A-Z]\w\w(-[A-Z]\w\w)?\)$")
 
 
@@ -23,7 +25,7 @@ def tabular_list(path: Path) -> ElementTree.Element:
     """The root of the XML.
 
     Raises:
-        InputError: The file is not readable XML, or not a tabular list.
+        InputError: The file is not readable XML, or not a tabular list, or its elements are nested too deep.
     """
     try:
         with opened(path) as (stream, _):
@@ -34,6 +36,11 @@ def tabular_list(path: Path) -> ElementTree.Element:
         raise InputError(f"{path}:1: is not XML that can be decoded ({error}); convert it to UTF-8") from error
     if root.tag != "ICD10CM.tabular":
         raise InputError(f"{path}: root element is <{root.tag}>, the tabular list has <ICD10CM.tabular>")
+    level = [root]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in node]
+    if level:
+        raise InputError(f"{path}: elements are nested more than {_DEEPEST} deep, which a tabular list does not allow")
     return root
 
 
@@ -60,7 +67,11 @@ class Tabular:
             parent: The code above it.
             seventh: The nearest ``<sevenChrDef>`` above it.
         """
-        code = _block(node) if node.tag == "section" else node.findtext("name", "").strip()
+        code = "-".join(_ends(node)) if node.tag == "section" else node.findtext("name", "").strip()
+        if node.tag == "section" and not _BLOCK.fullmatch(code):
+            raise InputError(
+                f"{self.path}: the id of a <section> must be a range such as A00-A09, found {code[:40]!r}"
+            )
         title = node.findtext("desc", "").strip()
         if not code or not title:
             raise InputError(f"{self.path}: <{node.tag}> {code!r} below {parent!r} has no code or no title")
@@ -92,19 +103,22 @@ class Tabular:
         """The leaf ``code`` with each seventh character."""
         stem = (code if "." in code else code + ".").ljust(7, "X")
         for extension in seventh.iterfind("extension"):
-            longer = stem + extension.get("char", "")
+            character, text = extension.get("char", ""), (extension.text or "").strip()
+            if not character or not text:
+                raise InputError(f"{self.path}: an <extension> of {code} has no character or no text")
+            longer = stem + character
             if self.extensions and (self.valid is None or longer.replace(".", "") in self.valid):
                 self.once(longer)
-                yield from named(longer, [f"{title}, {extension.text}"], self.tally)
+                yield from named(longer, [f"{title}, {text}"], self.tally)
                 yield Parent(curie(longer), curie(code))
             else:
                 self.tally.read_dropped("extensions that are no valid code" if self.extensions else EXTENSIONS)
 
 
-def _block(section: ElementTree.Element) -> str:
-    """The code of a block, its range, even if the source abbreviates "B99-B99" to the code of its only category."""
+def _ends(section: ElementTree.Element) -> tuple[str, str]:
+    """The first and last code of a block; the source abbreviates "B99-B99" to the code of its only category."""
     first, _, last = section.get("id", "").partition("-")
-    return f"{first}-{last or first}"
+    return first, last or first
 
 
 def _heading_above(block: ElementTree.Element, headings: list[ElementTree.Element]) -> str | None:
@@ -115,10 +129,10 @@ def _heading_above(block: ElementTree.Element, headings: list[ElementTree.Elemen
     """
     if block.tag != "section":
         return None
-    first, last = _block(block).split("-")
+    first, last = _ends(block)
     above = None
     for heading in headings:
-        start, end = _block(heading).split("-")
+        start, end = _ends(heading)
         if heading is not block and start <= first and last <= end:
-            above = _block(heading)
+            above = f"{start}-{end}"
     return above

@@ -69,3 +69,28 @@ def test_bad_lines_are_named(tmp_path: Path, change: dict[str, object], message:
     (tmp_path / "t.jsonl").write_text(f"{line}\n{other}\n", "utf-8")
     with pytest.raises(InputError, match=message):
         open_linking("bigbio", tmp_path / "t.jsonl", dictionary=NAMES)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("[]", r"t.jsonl:1: expected a JSON object on one line, found '\[\]'"),
+        ("{", r"t.jsonl:1: is not JSON"),
+        (r'{"document_id": "a \ud83d", "passages": [], "entities": []}', r"t.jsonl:1: is not readable JSON \(Unicode"),
+    ],
+)
+def test_what_is_no_readable_object_is_refused(tmp_path: Path, line: str, message: str) -> None:
+    """Catches half a character, which no file can be written with later."""
+    (tmp_path / "t.jsonl").write_text(line)
+    with pytest.raises(InputError, match=message):
+        open_linking("bigbio", tmp_path / "t.jsonl", dictionary=NAMES)
+
+
+def test_a_variant_beside_another_id_is_one_id(tmp_path: Path) -> None:
+    """Catches a variant of tmVar that takes the next id of its entity as a part."""
+    document = json.loads((FOLDER / "train.jsonl").read_text("utf-8").strip())
+    ids = ("c|SUB|A|1555|G", "X1")
+    document["entities"] = [{**document["entities"][0], "normalized": [{"db_name": "D", "db_id": id_} for id_ in ids]}]
+    (tmp_path / "t.jsonl").write_text(json.dumps(document))
+    (mention,) = open_linking("bigbio", tmp_path / "t.jsonl", dictionary=NAMES).split("all")
+    assert mention.gold == (frozenset({"c|SUB|A|1555|G"}), frozenset({"X1"}))
