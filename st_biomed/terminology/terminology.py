@@ -275,7 +275,12 @@ class Terminology(TerminologyTables):
 
 
 def _without_folders(value: Any) -> Any:
-    """An option as it is recorded: of a path its last part alone."""
-    if isinstance(value, Path) or (isinstance(value, str) and value and os.path.exists(value)):
-        return Path(value).name
-    return value if isinstance(value, str | int | float | None) else [str(member) for member in value]
+    """An option as it is recorded: of each path in it, in a list or between commas, its last part alone."""
+    if isinstance(value, Path):
+        return value.name
+    if isinstance(value, str):
+        if os.path.exists(value):
+            return Path(value).name
+        members = value.split(",")
+        return ",".join(Path(member.strip()).name if os.path.exists(member.strip()) else member for member in members)
+    return value if isinstance(value, int | float | None) else [_without_folders(str(member)) for member in value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import pytest
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
+from tests.readers.snomed_folder import BOTH, INTERNATIONAL, NATIONAL
 from tests.terminology.rhinitis import content
 
 
@@ -109,3 +111,15 @@ def test_nothing_but_a_terminology_is_replaced(terminology: Terminology, tmp_pat
         terminology.save(folder)
     assert (folder / "thesis.txt").read_text() == "mine"
     assert Terminology.load(folder, verify=True).digest == terminology.digest
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+def test_no_member_of_an_option_is_remembered_with_its_folder(tmp_path: Path, as_list: bool) -> None:
+    """Catches places of one's own machine in the record of editions that were read together."""
+    names = (f"{folder}/{INTERNATIONAL}" for folder in ("a", "b"))
+    first, second = (shutil.copytree(BOTH / INTERNATIONAL, tmp_path / name) for name in names)
+    shutil.copytree(BOTH / NATIONAL, tmp_path / NATIONAL)
+    also = [str(first), str(tmp_path / NATIONAL)]
+    read = Terminology.read("snomed", second, also=also if as_list else ",".join(also))
+    found = [INTERNATIONAL, NATIONAL]
+    assert read.readings[0]["options"]["also"] == (found if as_list else ",".join(found))
