@@ -9,7 +9,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.readers._languages import language_of
-from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
+from st_biomed.records import Definition, Parent, Record, SourceInfo, Tally, Term, single_spaced
 from st_biomed.settings.keyword_options import listed
 
 SOURCE = SourceInfo(
@@ -26,8 +26,10 @@ _CODES = r'(?:#(?:"[^"\\]*"|[^\s"]+)\s+)*'
 _METADATA = re.compile(rf"\*\s+{_CODES}\^")
 _CONCEPT = re.compile(
     rf"\*\s+(?P<above>{_CODES}){_CODE.format('code')}"
-    rf"(?:\s+(?P<display>{_STRING})(?:\s+(?:{_STRING}|\"\"\".*\"\"\"))?)?"
+    rf"(?:\s+(?P<display>{_STRING})(?:\s+(?P<definition>\"\"\".*\"\"\"|{_STRING}))?)?"
 )
+# A comment begins at a word of its own, so that http://a.org has none; texts may hold what looks like one.
+_COMMENT = re.compile(rf'("""(?:(?!""").)*(?:"""|\Z)|{_STRING})|(?:^|(?<=\s))//[^\n]*', re.DOTALL)
 _HEADER = re.compile(r"(\w+):\s*(.*)")
 _VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
 
@@ -42,15 +44,15 @@ def records(
     license: str = "not stated",
     replace: str = "",
 ) -> Iterator[Record]:
-    """Read codes, displays and, for nested codes, parents.
+    """Read codes, displays, definitions and, for nested codes, parents.
 
     Args:
         path: A file with one ``CodeSystem``.
-        tally: Counts its rules: concepts are kept, metadata and properties are dropped.
+        tally: Counts its rules and definitions: concepts are kept, metadata, properties and aliases are dropped.
         name: Short name of the source; by default the code system's ``Id`` in capitals.
         prefix: Prefix of the codes, e.g. ``ICD9CM``; by default the source's name. With the prefix of another
             terminology, its concepts get these names in a merge.
-        language: ISO 639-1 code of the displays; ``en`` by default.
+        language: ISO 639-1 code of the displays and definitions; ``en`` by default.
         license: License of the source; "not stated" by default. Its names are never redistributed.
         replace: Replacements for damaged characters of an export, separated by commas, none by default:
             ``"@=À,PIY=PIÙ"``.
@@ -64,9 +66,13 @@ def records(
     repairs, language = _repairs(replace), language_of("language", language)
     about: dict[str, str] = {}
     names: dict[str, str] = {}
+    definitions: dict[str, str] = {}
     parents: list[tuple[str, str]] = []
     for line, rule in _rules(path):
         where = f"{path}:{line}"
+        if rule.startswith("Alias:"):
+            tally.read_dropped("aliases")
+            continue
         header = _HEADER.fullmatch(rule)
         if not rule.startswith("*") and header:
             _take_header(where, about, *header.groups())
@@ -79,14 +85,17 @@ def records(
         if _METADATA.match(rule):
             tally.drop("metadata and properties")
             continue
-        code, display, above = _concept(where, rule)
+        code, display, definition, above = _concept(where, rule)
         if code in names:
             raise InputError(f"{where}: code {code} is listed twice")
         if above and above not in names:
             raise InputError(f"{where}: {code} is below {above}, which is not listed before it")
         for garbled, meant in repairs.items():
-            display = display.replace(garbled, meant)
+            display, definition = display.replace(garbled, meant), definition.replace(garbled, meant)
         names[code] = display
+        if definition:
+            definitions[code] = definition
+            tally.read_kept()
         parents += [(code, above)] if above else []
         tally.keep()
     if not names:
@@ -98,6 +107,8 @@ def records(
     yield SourceInfo(source, title, about.get("version", ""), license, "not stated")
     for code, display in names.items():
         yield Term(f"{prefix or source}:{code}", display, "preferred", language, source)
+    for code, definition in definitions.items():
+        yield Definition(f"{prefix or source}:{code}", definition, language, source)
     for code, above in parents:
         yield Parent(f"{prefix or source}:{code}", f"{prefix or source}:{above}", source)
 
@@ -114,18 +125,24 @@ def _rules(path: Path) -> Iterator[tuple[int, str]]:
     """The non-empty lines without comments; a triple-quoted text over several lines is one line."""
     started, open_text = 0, ""
     for line, content in read_lines(path):
+        if not open_text:
+            content = _without_comments(content)
         if open_text or content.count('"""') % 2:
             started = started or line
             open_text += ("\n" if open_text else "") + content
             if open_text.count('"""') % 2:
                 continue
-            content, open_text = " ".join(open_text.split()), ""
+            content, open_text = " ".join(_without_comments(open_text).split()), ""
         rule = content.strip()
-        if rule and not rule.startswith("//"):
+        if rule:
             yield started or line, rule
         started = 0
     if open_text:
         raise InputError(f'{path}:{started}: a text that begins with """ has no end')
+
+
+def _without_comments(text: str) -> str:
+    return _COMMENT.sub(lambda match: match[1] or "", text)
 
 
 def _take_header(where: str, about: dict[str, str], key: str, value: str) -> None:
@@ -138,14 +155,20 @@ def _take_header(where: str, about: dict[str, str], key: str, value: str) -> Non
     about[key] = value
 
 
-def _concept(where: str, rule: str) -> tuple[str, str, str]:
-    """Code, display, and the parent code."""
+def _concept(where: str, rule: str) -> tuple[str, str, str, str]:
+    """Code, display, definition, and the parent code."""
     match = _CONCEPT.fullmatch(rule)
     if not match:
         raise InputError(f'{where}: expected * #code "name", found {rule[:60]!r}')
     code = match["code_quoted"] if match["code"] is None else match["code"]
-    display = " ".join(re.sub(r"\\(.)", r"\1", (match["display"] or "")[1:-1]).split())
+    display, definition = _text(match["display"] or ""), _text(match["definition"] or "")
     if not code.strip() or not display:
         raise InputError(f"{where}: expected a code and a display, found {rule[:60]!r}")
     above = re.findall(r'#(?:"([^"\\]*)"|(\S+))', match["above"])
-    return code.strip(), display, "".join(above[-1]) if above else ""
+    return code.strip(), display, definition, "".join(above[-1]) if above else ""
+
+
+def _text(quoted: str) -> str:
+    """A text without its quotes and escapes, on one line."""
+    n_quotes = 3 if quoted.startswith('"""') else 1
+    return single_spaced(re.sub(r"\\(.)", r"\1", quoted[n_quotes:-n_quotes]))

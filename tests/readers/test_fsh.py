@@ -79,6 +79,24 @@ def test_a_caret_within_a_display_is_no_metadata(tmp_path: Path) -> None:
     assert terminology.tallies["fsh rows"].dropped == {"metadata and properties": 2}
 
 
+def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
+    """Catches definitions that are lost, an alias that ends the read, and a comment taken for a part of a rule."""
+    text = (
+        "Alias: $Z = http://zorb.example // of others\n// nothing\nCodeSystem: X // the zorb\nId: x\n"
+        '* #1 "Flumpa" "a \\"gland\\" // no comment" // a comment\n* #1 #2 "at http://a // b"\t// "\n'
+        '* #3 "Terkia" """of two\n  lines // all of it\n""" // end\n* #4 "Mimp" ""\n'
+    )
+    (tmp_path / "x.fsh").write_text(text)
+    read = Terminology.read("fsh", tmp_path / "x.fsh", replace="gland=glands", language="it")
+    assert [(read.codes[row["concept"]], row["text"], row["language"]) for row in read.definitions.to_pylist()] == [
+        ("X:1", 'a "glands" // no comment', "it"),
+        ("X:3", "of two lines // all of it", "it"),
+    ]
+    assert read.strings == ["Flumpa", "Mimp", "Terkia", "at http://a // b"]
+    tally = read.tallies["fsh rows"]
+    assert (tally.n_kept, tally.dropped) == (6, {"aliases": 1}) and tally.adds_up()
+
+
 def test_bad_options_are_refused() -> None:
     with pytest.raises(InputError, match="replace of reader 'fsh' must be FROM=TO,..., found 'A'"):
         Terminology.read("fsh", CODES, replace="A")
