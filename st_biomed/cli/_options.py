@@ -82,6 +82,16 @@ def check_used(options: dict[str, object], where: str, *, used: bool) -> None:
             raise InputError(f"{name}: is used only {where}{found}")
 
 
+def check_outside(option: str, file: Path, output: Path) -> None:
+    """Reject a file in an output folder, which would be lost with the old folder or make the folder irreplaceable.
+
+    Raises:
+        InputError: The file is the folder, or in it.
+    """
+    if output.resolve() in (file.resolve(), *file.resolve().parents):
+        raise InputError(f"{option}: {file} is in {output}, which is replaced whole; choose a file elsewhere")
+
+
 def written(name: str, extras: tuple[Any, ...]) -> str:
     """How a person writes a parameter: ``--per-term``, or ``INPUT``."""
     info = next(extra for extra in extras if isinstance(extra, ParameterInfo))

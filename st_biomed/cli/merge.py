@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from st_biomed.cli._options import NewTerminology, Normalize, ReplaceTerminology, WithoutCycles
+from st_biomed.cli._options import NewTerminology, Normalize, ReplaceTerminology, WithoutCycles, check_outside
 from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH, check_value, one_of
@@ -63,6 +63,7 @@ def run(
     check_value("--same-name", same_name, one_of(*NORMALIZERS, called="normalizer"))
     check_value("--normalize", normalize, one_of(*NORMALIZERS, called="normalizer"))
     if conflicts is not None:
+        check_outside("--conflicts", conflicts, output)
         check_writable(conflicts, file=True)
         if conflicts.exists() and not overwrite:
             raise InputError(f"{conflicts}: already exists; --overwrite replaces it")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from st_biomed.cli._options import NewTerminology
+from st_biomed.cli._options import NewTerminology, check_outside
 from st_biomed.cli.read import tally_table
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH
@@ -95,15 +95,10 @@ def run(
 
 
 def _report_file(output: Path, report: Path | None) -> Path:
-    """Where the report goes: beside the output, unless it is told.
-
-    Raises:
-        InputError: Into the output, which is replaced whole.
-    """
+    """Where the report goes: beside the output, unless it is told."""
     named = output if output.name not in ("", "..") else output.resolve()
     target = report or named.with_name(f"{named.name}.conflicts.json")
-    if output.resolve() in (target.resolve(), *target.resolve().parents):
-        raise InputError(f"--report: {target} is in {output}, which is replaced whole; choose a file elsewhere")
+    check_outside("--report", target, output)
     return target
 
 

@@ -169,6 +169,11 @@ def test_bad_words_end_in_one_line(
 def test_outputs_are_looked_at_before_the_work(refused: Callable[..., str], two: tuple[Path, Path], tmp_path: Path):
     """Catches a merge that is saved and then ends in a traceback."""
     (tmp_path / "file").write_text("")
+    for inside in (tmp_path / "out", tmp_path / "out" / "deep" / "c.tsv"):
+        line = refused("merge", *two, "-o", tmp_path / "out", "--conflicts", inside)
+        assert (
+            f"--conflicts: {inside} is in {tmp_path / 'out'}, which is replaced whole; choose a file elsewhere" in line
+        )
     line = refused("merge", *two, "-o", tmp_path / "out", "--conflicts", tmp_path / "file" / "c.tsv")
     assert "file: is a file, expected a folder" in line
     assert not (tmp_path / "out").exists()
