@@ -206,7 +206,7 @@ def _annotations(where: str, holder: dict[str, Any]) -> list[BioCAnnotation]:
 def _said(value: Any) -> str:
     """The value of an infon as text: ids may be numbers, and lists of ids."""
     if isinstance(value, list):
-        return "|".join(map(_said, value))
+        return ",".join(map(_said, value))
     return "" if value is None or isinstance(value, dict) else str(value)
 
 
