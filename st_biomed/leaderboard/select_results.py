@@ -25,7 +25,8 @@ class Choice(NamedTuple):
 def one_of_each(results: Sequence[Result], *, as_published: bool = False) -> Choice:
     """The results that are comparable side by side.
 
-    - Scored soundly, or as published; if there is only one scoring, either is used.
+    - Scored soundly, or as published. A metric with one scoring alone is taken from runs of either kind; a run of the
+      other kind counts if it measured the same model, which it does not where published scripts cut names.
     - If several models had the same name, only those of the most recently requested model.
     - If an evaluator was run with several settings (other data, seeds or scoring), only those of the last settings.
     - Of the remaining results, the last of each model and evaluator. They differ in the draws of the intervals or in
@@ -36,11 +37,7 @@ def one_of_each(results: Sequence[Result], *, as_published: bool = False) -> Cho
         as_published: Whether to select the published scoring.
     """
     notes: list[str] = []
-    left = [
-        result
-        for result in results
-        if result.metric not in PUBLISHED_SCORING or bool(result.settings.get("as_published")) == as_published
-    ]
+    left = _scored(results, as_published)
     left = _last(left, lambda result: result.model, lambda result: result.model_digest, _other_model, notes)
     left = _last(left, lambda result: result.evaluator, _measured, _other_settings, notes)
     chosen = list({(result.model, result.evaluator): result for result in left}.values())
@@ -92,6 +89,31 @@ def in_order_of(results: Sequence[Result], first: Sequence[Result]) -> list[Resu
     models = list(dict.fromkeys(result.model for result in [*first, *results]))
     evaluators = list(dict.fromkeys(result.evaluator for result in [*first, *results]))
     return sorted(results, key=lambda result: (models.index(result.model), evaluators.index(result.evaluator)))
+
+
+def _scored(results: Sequence[Result], as_published: bool) -> list[Result]:
+    """The results of the requested scoring, and those of the other one that stand for a missing one of the same model.
+
+    Only metrics with one scoring have such results. A model without any result of the requested scoring keeps them all.
+    """
+
+    def is_requested(result: Result) -> bool:
+        return bool(result.settings.get("as_published")) == as_published
+
+    measured = {(result.model, result.model_digest, result.evaluator) for result in results if is_requested(result)}
+    digests: dict[str, set[str]] = {}
+    for model, digest, _ in measured:
+        digests.setdefault(model, set()).add(digest)
+
+    def is_missing(result: Result) -> bool:
+        is_same_model = result.model_digest in digests.get(result.model, {result.model_digest})
+        return is_same_model and (result.model, result.model_digest, result.evaluator) not in measured
+
+    return [
+        result
+        for result in results
+        if is_requested(result) or (result.metric not in PUBLISHED_SCORING and is_missing(result))
+    ]
 
 
 def _last(
