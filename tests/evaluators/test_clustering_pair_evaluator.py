@@ -177,6 +177,16 @@ def test_names_of_a_terminology_keep_all_their_concepts(toy):
     assert evaluator.primary_metric == "toy_f1"
 
 
+def test_the_digest_tells_orders_of_the_terms_apart():
+    """Would catch a paired test of one concept's counts against another's, and other wordings or validation terms under
+    one digest."""
+    rows = [("flumpa", "A"), ("flumpa dor", "A"), ("grudth", "B"), ("grudth nem", "B")]
+    forward, backward, repeated = (
+        ClusteringPairEvaluator(*zip(*order)) for order in (rows, rows[::-1], [*rows, rows[0]])
+    )
+    assert forward.terms_digest == repeated.terms_digest != backward.terms_digest
+
+
 def test_a_sample_is_of_concepts_with_all_their_names(toy):
     """Would catch names drawn one by one, which leaves few pairs, a draw that changes from one process to another, and an
     ambiguous name without the concept that was not drawn, whose other names would then count as false."""

@@ -230,6 +230,18 @@ def test_the_digest_names_the_concepts_and_their_types():
     assert digest == again != other
 
 
+def test_the_digest_tells_orders_of_the_types_apart(tmp_path: Path):
+    """Catches a paired test of the column of one type against the column of another, from a table in another order."""
+    digests = []
+    for i, order in enumerate((["a,t", "b,u", "c,u"], ["c,u", "b,u", "a,t"])):
+        table = tmp_path / f"{i}.csv"
+        table.write_text("\n".join(["code,type", *order]) + "\n")
+        digests.append(
+            MCSMEvaluator(["a", "b", "c"], ConceptTypes.from_file(table).for_codes(["a", "b", "c"])).concepts_digest
+        )
+    assert len(set(digests)) == 2
+
+
 def test_the_table_of_the_terminal_shows_the_means_and_every_type():
     """Catches keys without the evaluator's name."""
     evaluator = MCSMEvaluator(["a", "b", "c"], [["t"], ["t"], ["u"]], name="dev", k=1)

@@ -65,6 +65,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         short: The terms that are left out.
         validation: The evaluator that finds theta; ``None`` without validation terms.
         n_equal: Terms that ``distinct`` left out.
+        terms_digest: SHA-256 of the distinct rows of terms and concepts, in their order.
 
     Raises:
         InputError: Lists of different lengths, an argument out of range or in conflict with ``as_published`` or
@@ -136,7 +137,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
                 f"concepts: no two of {len(self.texts):,} terms share a concept; at least one such pair is needed"
             )
         self.mode = mode or ("top_k" if as_published or len(self.texts) > _EXACT_TERMS else "exact")
-        named_so = "".join(f"{term}\t{concept}\n" for term, concept in sorted(set(zip(terms, concepts))))
+        # In the given order: units, first wordings and validation terms depend on it.
+        named_so = "".join(f"{term}\t{concept}\n" for term, concept in dict.fromkeys(zip(terms, concepts)))
         self.terms_digest = hashlib.sha256(named_so.encode()).hexdigest()
 
     # ------------------------------------------------------------------ making one

@@ -161,8 +161,8 @@ class MCSMEvaluator(EmbeddingEvaluator):
 
     @cached_property
     def concepts_digest(self) -> str:
-        """SHA-256 of the names of all concepts and of their types, in their order."""
-        sha = hashlib.sha256()
+        """SHA-256 of the types, whose order is that of the units' columns, and of all concepts with theirs."""
+        sha = hashlib.sha256("\0".join([*self.types.names, "\n"]).encode())
         for i, row in enumerate(self.rows.tolist()):
             kinds = (self.types.names[kind] for kind in self.types.types.row(i))
             sha.update("\0".join([self.texts[row], *kinds, "\n"]).encode())
