@@ -102,6 +102,15 @@ def test_a_csv_keeps_its_delimiter(delimiter: str, tmp_path: Path) -> None:
     assert [row[:2] for row in rows] == [cells[1], cells[1], cells[2], cells[2]]
 
 
+def test_a_carriage_return_alone_is_quoted_in_csv(tmp_path: Path) -> None:
+    """Catches a row that other programs, and the next run of linking, read as two."""
+    rows = [{"id": "a", "mention": "flumpa\rdisease"}, {"id": "b\r", "mention": "nil"}]
+    link(save(tmp_path / "in.jsonl", rows), tmp_path / "out.csv")
+    assert b'\na,"flumpa\rdisease",1,' in (tmp_path / "out.csv").read_bytes()
+    assert load(tmp_path / "out.csv") == expected(rows, "csv")
+    assert b"\r\n" not in (tmp_path / "out.csv").read_bytes()
+
+
 @pytest.mark.parametrize("line", ["sep=;\r\n", '"SEP=;"\n', "\nsep=;\n"])
 def test_a_line_above_the_header_states_the_delimiter(line: str, tmp_path: Path) -> None:
     """Catches such a line that is taken for the header, and line numbers that are one too small."""

@@ -17,6 +17,7 @@ from st_biomed.linking.mention_files.records import MentionRow, MentionTable
 from st_biomed.linking.mention_files.row_writer import RowWriter
 
 _SPLITTING = re.compile(r"[\t\r\n]+")
+_QUOTING = "\r\n"  # a terminator of both, because Python 3.11 quotes a cell only for line breaks of its terminator
 
 
 def row_writer(form: Format, file: BinaryIO, table: MentionTable, added: Sequence[str]) -> RowWriter:
@@ -73,7 +74,7 @@ class QuotedRows(RowWriter):
 
     def __init__(self, file: BinaryIO, columns: list[str], added: Sequence[str], delimiter: str) -> None:
         self._columns, self._added, self._header = columns, added, True
-        self._writer = csv.writer(_Encoded(file), delimiter=delimiter, lineterminator="\n")
+        self._writer = csv.writer(_Encoded(file), delimiter=delimiter, lineterminator=_QUOTING)
 
     def write(self, row: MentionRow, matches: Sequence[Match]) -> None:
         self._write_header()
@@ -105,13 +106,13 @@ class ObjectRows(RowWriter):
 
 
 class _Encoded:
-    """What the csv module writes to."""
+    """What the csv module writes to, line by line; lines end in a newline alone."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
 
     def write(self, text: str) -> int:
-        return self._file.write(text.encode())
+        return self._file.write(f"{text.removesuffix(_QUOTING)}\n".encode())
 
 
 def found_cells(matches: Sequence[Match], added: Sequence[str]) -> list[tuple[str, ...]]:
