@@ -19,7 +19,7 @@ def compare(
 
     Args:
         reference: Name of the model that is subtracted.
-        folder: The folder of the units and of earlier tests, which are not repeated.
+        folder: The folder of the units and of earlier tests, which are not repeated for the same units.
         n_resamples, seed: Parameters of the tests, see :meth:`st_biomed.metrics.Units.compare`.
 
     Returns:
@@ -38,7 +38,8 @@ def compare(
         base = references.get(result.evaluator)
         if base is None or result.model == reference:
             continue
-        name = f"{result.key} {base.key} {result.metric} {n_resamples} {seed}"
+        of_units = f"{result.units_checksum} {base.units_checksum}"  # a result that is measured again has other units
+        name = f"{result.key} {base.key} {result.metric} {n_resamples} {seed} {of_units}"
         if name not in kept:
             try:
                 units, others = (folder.units(result_)[result.metric] for result_ in (result, base))

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
+from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.unit_files import columns_of, read_about, unit_file_name
 from st_biomed.metrics.significance import PairedTest, Units
@@ -188,3 +189,16 @@ def test_tests_are_kept_and_a_damaged_file_of_them_is_none(tmp_path: Path):
     for content in ("[1", "[1]", '{"a": 1}', kept.replace("0.1", "0.7")):
         (tmp_path / "tests.json").write_text(content)
         assert folder.tests() == {}
+
+
+def test_tests_are_of_the_units_that_are_there(tmp_path: Path):
+    """Would catch a difference between two models beside figures that are equal, since one was measured again."""
+    folder = ResultsFolder(tmp_path)
+    folder.add(result(), UNITS)
+    for scores, is_equal in (([3, 1, 2, 0], False), ([0, 1, 2, 3], True)):
+        units = Units(
+            "pair", np.stack([np.array(scores, dtype=float), UNITS["spearman"].rows[:, 1]], axis=1), "spearman"
+        )
+        folder.add(replace(result("two"), model_digest="e"), {"spearman": units})
+        (test,) = compare(folder.results, "one", folder, n_resamples=9)["zorb0_spearman"].values()
+        assert (test.difference == 0) == is_equal
