@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Unpack
+from typing import Any, Unpack
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
@@ -49,8 +49,9 @@ def measure(
 ) -> Measured:
     """Measure every model on every benchmark whose data exist.
 
-    Results in ``folder`` with their units, for the same model and settings, are not measured again. A model that
-    cannot be loaded or measured on a benchmark is reported in the return value, and the others are still measured.
+    Results in ``folder`` with their units, for the same model and settings, are not measured again; the names and
+    descriptions of their model and benchmark become those of this request. A model that cannot be loaded or measured
+    on a benchmark is reported in the return value, and the others are still measured.
 
     Args:
         as_published: Whether to score like the papers' scripts where these differ, and to cut names as they do.
@@ -99,33 +100,35 @@ def _results(
 ) -> Iterator[Result]:
     for evaluator in evaluators:
         settings = {**evaluator.get_config_dict(), **model.settings_of(evaluator), "as_published": as_published}
-        headline = evaluator.headline
+        described: dict[str, Any] = {
+            "benchmark": benchmark.name,
+            "model": model.measured.name,
+            "headline": evaluator.headline,
+            "definition": definition_of(benchmark),
+            "encoder": model.description,
+        }
         kept = folder.find(result_key(evaluator.name, model.digest, settings))
         if kept is not None and _has_units(kept, folder):
             progress(f"{model.measured.name}, {evaluator.name}: kept from an earlier run")
-            yield folder.add(replace(kept, model=model.measured.name, headline=headline))
+            yield folder.add(replace(kept, **described))
             continue
         started = time.perf_counter()
         with long.of(f"{model.measured.name}, {evaluator.name}", model.encoder, evaluator.n_texts):
             metrics = model.measure(evaluator)
         result = Result(
-            benchmark=benchmark.name,
             evaluator=evaluator.name,
-            model=model.measured.name,
             model_digest=model.digest,
             settings=settings,
             metrics=metrics,
             primary=evaluator.primary_metric,
-            headline=headline,
             units={
                 f"{evaluator.name}_{metric}": [len(values), values.unit] for metric, values in evaluator.units.items()
             },
             seconds=round(time.perf_counter() - started, 1),
             versions=versions(),
-            definition=definition_of(benchmark),
-            encoder=model.description,
             computation={"batch_size": evaluator.batch_size, "device": model.device, "bf16": evaluator.bf16},
             measured_at=now(),
+            **described,
         )
         progress(
             f"{model.measured.name}, {evaluator.name}: {evaluator.primary_metric} "
