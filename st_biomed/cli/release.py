@@ -77,6 +77,7 @@ def run(
         found = read_scorecards(scorecard)["scorecards"]
         verdict = add_scorecard(folder, found, **rule)
         typer.echo(f"{folder}: the record and the card have the scorecard of {scorecard}\n{verdict}")
+    place = folder  # the run has its terminology beside this folder
     if legacy is not None:
         from st_biomed.release.legacy import save_legacy
 
@@ -87,7 +88,7 @@ def run(
 
     from st_biomed.release.hub import plan_push, push_plan
 
-    plan = plan_push(folder, options, **rule)
+    plan = plan_push(folder, options, **rule, place=place)
     typer.echo(str(plan))
     if not push:
         typer.echo("\nnothing was sent; --push publishes it")

@@ -101,6 +101,7 @@ def plan_push(
     terminologies: Sequence[Terminology] = (),
     allow_sources: Collection[str] = (),
     base_model: str | Path | None = None,
+    place: Path | None = None,
     api: HfApi | None = None,
 ) -> HubPlan:
     """Plan a push; nothing is sent.
@@ -109,9 +110,10 @@ def plan_push(
         folder: A release folder, with its ``run.json``.
         options: Target and options of the push.
         terminologies: The terminologies of training and measurement, for :func:`~st_biomed.release.recheck.recheck`,
-            like the next two arguments.
+            like the next three arguments.
         allow_sources: Sources whose names may be published.
         base_model: The model that training started from.
+        place: The folder that the recipe wrote, if ``folder`` is a copy of it in another layout.
         api: The Hub's client; by default with the token and address of its environment variables.
 
     Returns:
@@ -125,7 +127,7 @@ def plan_push(
         run = read_run(folder / "run.json")
         if not (folder / "modules.json").is_file() or not (folder / "README.md").is_file():
             raise InputError(f"{folder}: lacks modules.json or README.md; a release folder has both")
-        verdict = recheck(folder, run, terminologies, allow_sources=allow_sources, base_model=base_model)
+        verdict = recheck(folder, run, terminologies, allow_sources=allow_sources, base_model=base_model, place=place)
         files = tuple(
             PlannedFile(path.relative_to(folder).as_posix(), path.stat().st_size)
             for path in sorted(folder.rglob("*"))

@@ -45,7 +45,7 @@ def recheck(
         allow_sources: Sources whose names may be published; they are not searched for.
         base_model: The model that training started from, whose tokenizer the released one may equal; by default that
             of the record, if it is available.
-        place: The release folder, if ``folder`` is a draft that will replace it.
+        place: The release folder, if ``folder`` is a draft that will replace it, or a copy of it in another layout.
 
     Raises:
         InputError: A source of ``allow_sources`` that is not in the record, a terminology that is not available, a
@@ -121,6 +121,8 @@ def _at_hand(
 def saved_beside(folder: str | Path) -> list[Path]:
     """The terminologies that a run stored beside its release."""
     path = Path(folder)
+    if path.name in ("", ".."):  # e.g. the folder one is in
+        path = path.resolve()
     return sorted(path.with_name(f"{path.name}-training").glob("terminology*")) if path.name else []
 
 

@@ -91,6 +91,17 @@ def test_names_that_may_not_leave_have_to_be_at_hand_or_allowed_by_source(
     assert "2 of 2 names are looked for" in run("release", folder, "org/tiny").stdout
 
 
+def test_the_terminology_of_the_run_is_found_for_another_layout_and_from_within_the_folder(
+    run, folder: Path, licensed: Path, hub: LoopbackHub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches a place beside the release that is looked for beside its copy, or beside `.`, which has no name."""
+    Terminology.load(licensed).save(folder.with_name("out-training") / "terminology")
+    legacy = run("release", folder, "org/tiny", "--legacy", tmp_path / "old")
+    assert "2 of 2 names are looked for" in legacy.stdout
+    monkeypatch.chdir(folder)
+    assert "2 of 2 names are looked for" in run("release", ".", "org/tiny").stdout
+
+
 def test_the_older_layout_is_written_and_published_instead(
     run, refused, folder: Path, licensed: Path, hub: LoopbackHub, tmp_path: Path
 ):
