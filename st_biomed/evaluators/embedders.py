@@ -190,10 +190,19 @@ class EmbedOnce:
         matrix = np.asarray(self._embed(texts))
         if matrix.ndim != 2 or len(matrix) != len(texts):
             raise InputError(f"embeddings: expected [{len(texts)}, D], found shape {matrix.shape}")
-        broken = ~np.isfinite(matrix.sum(axis=1, dtype=np.float64))
-        if broken.any():
-            raise InputError(
-                f"embeddings: {int(broken.sum()):,} of {len(texts):,} vectors hold NaN or infinity, "
-                f"e.g. that of {texts[int(broken.argmax())]!r}"
-            )
+        check_finite(texts, matrix)
         return matrix
+
+
+def check_finite(texts: Sequence[str], vectors: np.ndarray) -> None:
+    """Refuse vectors ``[N, D]`` of N texts that are not finite.
+
+    Raises:
+        InputError: With the number of such vectors and the first text of one.
+    """
+    broken = ~np.isfinite(vectors.sum(axis=1, dtype=np.float64))
+    if broken.any():
+        raise InputError(
+            f"embeddings: {int(broken.sum()):,} of {len(texts):,} vectors hold NaN or infinity, "
+            f"e.g. that of {texts[int(broken.argmax())]!r}"
+        )

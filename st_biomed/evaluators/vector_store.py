@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.embedders import Embed, EmbedByTask
+from st_biomed.evaluators.embedders import Embed, EmbedByTask, check_finite
 from st_biomed.files import lock, replace_text
 from st_biomed.files.sealed import read_sealed, sealed
 
@@ -70,7 +70,8 @@ class VectorStore:
         """Vectors ``[N, D]`` of N texts.
 
         Raises:
-            InputError: Numbers beyond what the dtype can hold, or vectors of another dimension than those that are there.
+            InputError: NaN or infinity, numbers beyond what the dtype can hold, or vectors of another dimension than those
+                that are there.
         """
         digests = [hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest() for text in texts]
         self._refresh()
@@ -83,7 +84,10 @@ class VectorStore:
                 new = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
                 if new:
                     piece = list(new)[: self.piece]
-                    self._append(piece, self._embed([new[digest] for digest in piece]))
+                    pending = [new[digest] for digest in piece]
+                    vectors = self._embed(pending)
+                    check_finite(pending, vectors)  # otherwise the folder would hold them for all later runs
+                    self._append(piece, vectors)
                 if len(new) <= self.piece:
                     found = self._read(digests)
         return found
@@ -130,7 +134,7 @@ class VectorStore:
     def _append(self, digests: list[bytes], vectors: np.ndarray) -> None:
         with np.errstate(over="ignore"):
             stored = np.ascontiguousarray(vectors, dtype=self.dtype)
-        if not np.isfinite(stored).all() and np.isfinite(vectors).all():
+        if not np.isfinite(stored).all():
             raise InputError(f"cache_dtype: {self.dtype.name} cannot hold these vectors, use 'float32'")
         if not (self.folder / _KEY).is_file():
             self.folder.mkdir(exist_ok=True)

@@ -140,6 +140,19 @@ def test_what_cannot_be_stored_is_refused(tmp_path):
         store(tmp_path / "file")
 
 
+def test_vectors_that_are_not_finite_are_not_stored(tmp_path):
+    """Would catch a folder that answers NaN to every later run, since a GPU failed once."""
+
+    def broken(texts):
+        vectors = numbers(texts)
+        vectors[1, 0] = np.nan
+        return vectors
+
+    with pytest.raises(InputError, match=f"1 of 3 vectors hold NaN or infinity, e.g. that of '{TEXTS[1]}'"):
+        store(tmp_path, broken)(TEXTS[:3])
+    np.testing.assert_array_equal(store(tmp_path)(TEXTS), numbers(TEXTS))
+
+
 def test_the_key_says_what_the_vectors_are(tmp_path):
     store(tmp_path)(TEXTS)
     (path,) = tmp_path.rglob("key.json")
