@@ -74,7 +74,9 @@ def tokenizer_settings(tokenizer: Any) -> dict[str, Any]:
     """Everything that determines the tokens of a text: of transformers, of tokenizers (static encoders) or of words."""
     backend = getattr(tokenizer, "backend_tokenizer", tokenizer)
     if isinstance(backend, Tokenizer):
-        return {key: value for key, value in json.loads(backend.to_str()).items() if key not in _LEFT_BY_A_CALL}
+        settings = {key: value for key, value in json.loads(backend.to_str()).items() if key not in _LEFT_BY_A_CALL}
+        side = getattr(tokenizer, "truncation_side", "right")  # of transformers: which end of a long text is cut
+        return settings if side == "right" else {**settings, "truncation_side": side}
     if isinstance(wrapped := getattr(tokenizer, "tokenizer", None), PreTrainedTokenizerBase):
         return tokenizer_settings(wrapped)
     if isinstance(tokenizer, WordTokenizer):

@@ -44,6 +44,10 @@ def change_length(model):
     model.max_seq_length = 8
 
 
+def change_end_that_is_cut(model):
+    model.tokenizer.truncation_side = "left"
+
+
 def change_activation(model):
     model[0].auto_model.config.hidden_act = "relu"
 
@@ -69,6 +73,7 @@ def change_normalizer(model):
         change_pooling,
         change_modules,
         change_length,
+        change_end_that_is_cut,
         change_activation,
         change_prompt,
         change_precision,
