@@ -241,15 +241,16 @@ class ConceptIndex(MentionSearch):
         """Copy the index atomically to a new or empty folder.
 
         Raises:
-            InputError: The folder is in use.
+            InputError: The folder is in use, or the index was built again since it was loaded.
         """
         folder = Path(folder)
         with lock(folder):
             check_folder(folder, overwrite=False)
             with replacing(folder) as draft:
-                for name in (HEADER, *self.manifest.files):
+                for name in (HEADER, *Manifest.read(self.folder, verify=False).files):
                     shutil.copyfile(self.folder / name, draft / name)
-                Manifest.read(draft, verify=True)
+                if Manifest.read(draft, verify=True).files != self.manifest.files:
+                    raise InputError(f"{self.folder}: is another index than the one that was loaded; load it again")
         return folder
 
     # ------------------------------------------------------------------ looking at it

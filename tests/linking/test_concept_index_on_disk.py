@@ -32,6 +32,16 @@ def test_no_file_is_a_pickle_and_a_copy_is_an_index(index: ConceptIndex, tmp_pat
         index.save(copy)
 
 
+def test_an_index_that_was_built_again_is_not_saved_as_the_loaded_one(
+    index: ConceptIndex, zorb: Terminology, tiny_bert: SentenceTransformer, tmp_path: Path
+) -> None:
+    """Catches a copy of other concepts than those that were searched."""
+    ConceptIndex.build(zorb.subset(codes=["ZORB:1"]), tiny_bert, index.folder, overwrite=True)
+    with pytest.raises(InputError, match="index: is another index than the one that was loaded; load it again"):
+        index.save(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
 def test_another_model_is_refused(index: ConceptIndex, tiny_bert: SentenceTransformer, tmp_path: Path) -> None:
     tiny_bert.max_seq_length = 7
     with pytest.raises(InputError, match=r"was built with model .*model \(sha256 \w{12}\), this one has sha256"):
