@@ -32,7 +32,11 @@ def main() -> None:
         csv.writer(file).writerows([["term1", "term2", "score"], *rows])
     title = f"{Path(pairs).stem}, the {len(rows)} pairs whose terms {terminology!r} names in {language!r}"
     out.with_suffix(".yaml").write_text(
-        f"name: {out.stem}\ntitle: {title!r}\nevaluator: relatedness\nsettings: {{path: {out.with_suffix('.csv')}}}\n",
+        f"name: {out.stem}\n"
+        f"title: {title!r}\n"
+        f"language: {language}\n"
+        "evaluator: relatedness\n"
+        f"settings: {{path: {out.with_suffix('.csv')}}}\n",
         encoding="utf-8",
     )
     print(f"{len(rows)} of {len(measured.scores)} pairs have both terms in {language!r}: {out}.csv, {out}.yaml")

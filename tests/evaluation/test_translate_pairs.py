@@ -1,0 +1,35 @@
+"""Pairs in another language: they are those of the terminology's names, and count in that language."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from evaluation.translate_pairs import main
+from st_biomed.evaluators.benchmark import OTHER_LANGUAGES, Benchmark
+from st_biomed.records import SourceInfo, Term
+from st_biomed.terminology import Terminology
+
+
+def test_translated_pairs_do_not_count_as_english(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Would catch Italian pairs among the English benchmarks of a scorecard."""
+    names = {"en": ("flumpa", "gradtha", "zorb"), "it": ("flompa", "gratta", "zorba")}
+    terms = [
+        Term(f"Z:{i}", name, language=language) for language, both in names.items() for i, name in enumerate(both)
+    ]
+    Terminology.from_records(terms, SourceInfo("ZORB", "Zorb")).save(tmp_path / "zorb")
+    (tmp_path / "pairs.csv").write_text(
+        "term1,term2,score\nFlumpa,gradtha,2.5\nflumpa,terk,1\nzorb,flumpa,0\ngradtha,zorb,3\n"
+    )
+    words = [str(tmp_path / "pairs.csv"), str(tmp_path / "zorb"), "it", str(tmp_path / "zorb_it")]
+    monkeypatch.setattr(sys, "argv", ["translate_pairs.py", *words])
+    main()
+    assert "3 of 4 pairs have both terms in 'it'" in capsys.readouterr().out
+    benchmark = Benchmark.read(tmp_path / "zorb_it.yaml")
+    (evaluator,) = benchmark.evaluator_settings().evaluators()
+    assert evaluator.scores.tolist() == [2.5, 0, 3] and set(evaluator.texts) == set(names["it"])
+    assert (benchmark.language, benchmark.family) == ("it", OTHER_LANGUAGES)
