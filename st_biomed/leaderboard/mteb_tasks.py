@@ -22,10 +22,12 @@ LANGUAGES = {
     "fr": "fra-Latn",
     "de": "deu-Latn",
     "nl": "nld-Latn",
+    "pt": "por-Latn",
+    "ru": "rus-Cyrl",
 }
 
 
-def mteb_tasks(benchmark: Benchmark, *, language: str = "en") -> list[AbsTask]:
+def mteb_tasks(benchmark: Benchmark, *, language: str | None = None) -> list[AbsTask]:
     """The MTEB tasks of a benchmark; ``mteb.evaluate(model, tasks, cache=None)`` measures them offline.
 
     Relatedness becomes an STS task whose ``cosine_spearman`` is our ``spearman``. Linking becomes a retrieval task:
@@ -35,7 +37,7 @@ def mteb_tasks(benchmark: Benchmark, *, language: str = "en") -> list[AbsTask]:
 
     Args:
         benchmark: A benchmark of the evaluator ``relatedness`` or ``entity_linking``.
-        language: Language of its texts, two letters.
+        language: Language of its texts, two letters; by default that of the benchmark.
 
     Raises:
         InputError: mteb is not installed, another kind of benchmark, an unknown language, or invalid data.
@@ -48,6 +50,7 @@ def mteb_tasks(benchmark: Benchmark, *, language: str = "en") -> list[AbsTask]:
         raise InputError(
             f"{benchmark.name}: MTEB has tasks for relatedness and entity_linking, found {benchmark.evaluator!r}"
         )
+    language = benchmark.language if language is None else language
     if language not in LANGUAGES:
         raise InputError(f"language must be one of {', '.join(LANGUAGES)}, found {language!r}")
     tasks: list[AbsTask] = []

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.leaderboard.mteb_tasks import mteb_tasks, right_names
+from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
+from st_biomed.leaderboard.mteb_tasks import LANGUAGES, mteb_tasks, right_names
 
 HAS_MTEB = importlib.util.find_spec("mteb") is not None
 needs_mteb = pytest.mark.skipif(not HAS_MTEB, reason="mteb is not installed: pip install 'st-biomed[mteb]'")
@@ -53,6 +55,18 @@ def test_right_names_are_those_of_any_gold_id(linking):
         gold = mention.gold[queries.gold.part[part]] if aligned else mention.ids
         expected = {names.texts.index(name.lower()) for name, ids in dictionary.entries() if gold & set(ids)}
         assert set(rows.tolist()) == expected
+
+
+def test_the_language_is_that_of_the_benchmark(relatedness, monkeypatch):
+    """Would catch tasks of Italian or Russian texts that count as English."""
+    monkeypatch.setitem(sys.modules, "mteb", ModuleType("mteb"))
+    monkeypatch.setattr(
+        "st_biomed.leaderboard.mteb_tasks._relatedness", lambda evaluator, benchmark, language: language
+    )
+    assert mteb_tasks(relatedness) == ["eng-Latn"]
+    assert mteb_tasks(replace(relatedness, language="it")) == ["ita-Latn"]
+    assert mteb_tasks(relatedness, language="ru") == ["rus-Cyrl"]
+    assert {Benchmark.read(path).language for path in benchmark_names().values()} <= LANGUAGES.keys()
 
 
 def measured_by_mteb(model, task, score: str) -> float:
