@@ -165,10 +165,11 @@ class HardNegativeCallback(EpochCallback):
         table: NeighborTable | None = None
         folder = None if self.folder is None else self.folder / str(number)
         logger.info("step %s: encoding %s texts for hard negatives", step, f"{len(sampler.dataset):,}")
-        with _first_process(model) as first, torch.autocast(model.device.type, torch.bfloat16, enabled=bf16):
+        autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=bf16)
+        # _first_process is entered last: the other processes embed while they enter it.
+        with text_limit(model, self.max_length), autocast, _first_process(model) as first:
             if first:
-                with text_limit(model, self.max_length):
-                    vectors = self._vectors(sampler, model, folder)
+                vectors = self._vectors(sampler, model, folder)
                 rows = nearest_rows(
                     vectors, sampler.prototypes, sampler.width, candidates=sampler.candidates, device=model.device
                 )
