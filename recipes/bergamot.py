@@ -5,7 +5,7 @@
 
 Each concept of a batch has two of its names, and a neighborhood drawn from the terminology's parents and relations. A
 graph encoder in the loss reads the vectors of all names of the neighborhood. A weight of 0 turns a loss off; ``--graph
-none`` turns the three graph losses off, which leaves SapBERT. All arguments of the trainer are accepted too;
+none`` turns the three graph losses off, which leaves SapBERT. The trainer's arguments are accepted too;
 ``--help-all`` lists them.
 """
 

@@ -4,7 +4,7 @@
 
 The recipe trains word pieces on the corpus, adds them to the model, each as the mean of its old pieces,
 continues masked-language training (with whole mentions masked if a terminology is given), and writes a folder that
-transformers loads. All arguments of the trainer are accepted too; ``--help-all`` lists them.
+transformers loads. The trainer's arguments are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations

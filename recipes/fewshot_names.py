@@ -6,7 +6,7 @@
 
 One command runs the whole experiment of the paper: each training set alone and on top of each other set, with each
 number of shots and each seed. The frozen encoder embeds each name once. One encoder is released, in built-in modules
-of sentence-transformers. All arguments of the trainer are accepted too; ``--help-all`` lists them.
+of sentence-transformers. The trainer's arguments are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations

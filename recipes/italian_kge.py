@@ -11,8 +11,8 @@ The five stages can also be run one at a time. A stage reads the output of earli
     contrastive   MS loss v3 on mentions in context, with hard negatives updated during training; starts from ext-BERT
     pipelined     the same, starting from the injected model
 
-All arguments of the trainer are accepted (``--help-all`` lists them). They, and those that preserve the base model, apply
-to the last two stages; the settings of the others are in files: ``--inject_settings`` etc.
+The trainer's arguments (``--help-all`` lists them) and those that preserve the base model apply to the last two stages; the
+settings of the others are in files: ``--inject_settings`` etc.
 """
 
 from __future__ import annotations

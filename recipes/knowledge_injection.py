@@ -5,7 +5,7 @@
 
 The recipe finds mentions of a terminology in raw text. Between two layers of the encoder it adds to the tokens of a
 mention a mixture of the nearest vectors of the graph. The training objectives are masked-language modeling and linking
-each mention to its concept. The released model includes its code. All arguments of the trainer are accepted too;
+each mention to its concept. The released model includes its code. The trainer's arguments are accepted too;
 ``--help-all`` lists them.
 """
 

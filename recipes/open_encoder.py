@@ -10,7 +10,7 @@ trains N encoders with consecutive seeds and averages their weights. It then ave
 model, and writes a folder that sentence-transformers loads without this package.
 
 The models of the runs stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the first
-unfinished run. All arguments of the trainer are accepted too; ``--help-all`` lists them.
+unfinished run. The trainer's arguments are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@
 
 The recipe reads terminologies, draws new pairs of synonyms in every epoch, trains with the multi-similarity loss on
 mined pairs, links held-out names and optional benchmarks before, during and after training, and writes a folder that
-sentence-transformers loads without this package. All arguments of the trainer are accepted too; ``--help-all`` lists
+sentence-transformers loads without this package. The trainer's arguments are accepted too; ``--help-all`` lists
 them.
 """
 

@@ -7,7 +7,7 @@ The recipe pairs every mention of the training split with every name of its conc
 multi-similarity loss, links the test split before and after training, and writes a folder that sentence-transformers
 loads without this package. Test mentions are used only for measurement. With a data set in folds (CADEC, PsyTAR) there
 is a separate run for each fold from the same base model, or only for ``--fold``. With ``--neighbors`` a batch has mentions
-with their nearest names of the dictionary, found anew in every epoch, as in BioSyn. All arguments of the trainer are accepted too.
+with their nearest names of the dictionary, found anew in every epoch, as in BioSyn. The trainer's arguments are accepted too.
 """
 
 from __future__ import annotations

@@ -79,6 +79,17 @@ def _no_compiler(name: str, value: str) -> str | None:
     return None if value in backends else str(unknown_name(name, value, backends))
 
 
+def _chosen_by_recipes(default: object, why: str) -> Check:
+    """An argument of the host that a recipe sets itself, or that it cannot apply to all of its texts."""
+
+    def wrong(name: str, value: Any) -> str | None:
+        if not value or value == default:
+            return None
+        return f"{name}: {why}, found {shown(value)}; leave it out"
+
+    return Check(wrong)
+
+
 STEPS = Check(_no_steps)
 WORKERS = at_least(0, 1024)
 
@@ -124,6 +135,10 @@ TRAINER: dict[str, Check] = {
     "fsdp_config": Check(_no_configuration),
     "activation_checkpointing_kwargs": MAPPING,
     "gradient_checkpointing_kwargs": MAPPING,
+    "prompts": _chosen_by_recipes(None, "a recipe trains on texts without prompts"),
+    "router_mapping": _chosen_by_recipes(None, "a recipe embeds all texts by the default route"),
+    "batch_sampler": _chosen_by_recipes("batch_sampler", "a recipe makes its own batches"),
+    "multi_dataset_batch_sampler": _chosen_by_recipes("proportional", "a recipe mixes its parts itself"),
 }
 """Checks by the argument's name; the host's parser and types check all others."""
 

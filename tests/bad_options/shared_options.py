@@ -100,6 +100,20 @@ SHARED: list[tuple[str, str, str]] = [
     ("sapbert", "--resume_from_checkpoint {missing} --output_dir {new}", "resume_from_checkpoint"),
     ("hiprbert", "--resume_from_checkpoint true --output_dir {new}", "resume_from_checkpoint"),
     ("bergamot", "--terminology toy --resume_from_checkpoint {folder} --output_dir {new}", "resume_from_checkpoint"),
+    # Arguments of the trainer that no recipe applies
+    ("sapbert", "--prompts 'of the '", "prompts: a recipe trains on texts without prompts, found 'of the '; leave it"),
+    ("hiprbert", '--prompts \'{"text": "name: "}\'', "prompts: a recipe trains on texts without prompts"),
+    ("bergamot", '--router_mapping \'{"text": "query"}\'', "router_mapping: a recipe embeds all texts by the default"),
+    (
+        "sapbert",
+        "--batch_sampler no_duplicates",
+        "batch_sampler: a recipe makes its own batches, found 'no_duplicates'",
+    ),
+    (
+        "open_encoder",
+        "--multi_dataset_batch_sampler round_robin",
+        "multi_dataset_batch_sampler: a recipe mixes its parts",
+    ),
     # Names that there are not
     ("sapbert", "--lr 1", "--learning_rate"),
     ("sapbert", "--batch_size 8", "--mini_batch_size"),
