@@ -77,8 +77,7 @@ def assemble(
             if not isinstance(module, GraphTransformer):
                 check_loaded(where, module, model)
             _forget_code(module)
-            if source.repository:
-                _named(module, source.repository)
+            _named(module, source, where)
     return model
 
 
@@ -214,8 +213,17 @@ def _forget_code(module: Any) -> None:
         module.tokenizer.init_kwargs.pop("auto_map", None)
 
 
-def _named(module: Any, repository: str) -> None:
-    """Set the repository of an encoder instead of the folder of the cache: adapters of peft record it."""
-    module.model.name_or_path = module.model.config.name_or_path = repository
+def _named(module: Any, source: Source, where: Path) -> None:
+    """Set the origin of an encoder, which adapters of peft record: its own folder, or the repository and the folder in it.
+
+    The host sets the folder of the whole model, which for a repository is that of the cache.
+    """
+    below = where.relative_to(source.folder).as_posix()
+    if not source.repository and below == ".":
+        return
+    name = (
+        str(where) if not source.repository else source.repository if below == "." else f"{source.repository}/{below}"
+    )
+    module.model.name_or_path = module.model.config.name_or_path = name
     if module.tokenizer is not None:
-        module.tokenizer.name_or_path = repository
+        module.tokenizer.name_or_path = name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from sentence_transformers import SentenceTransformer
@@ -51,7 +52,8 @@ def add_lora(
 
     Raises:
         InputError: peft is not installed, the encoder has no such layer or already has adapters, an argument is out
-            of range, or the vocabulary has grown, e.g. by :func:`~st_biomed.modules.markers.add_markers`.
+            of range, the encoder comes from a folder inside a repository of the Hub, or the vocabulary has grown, e.g.
+            by :func:`~st_biomed.modules.markers.add_markers`.
     """
     peft = _peft()
     encoder: Any = encoder_of(model).model
@@ -60,6 +62,7 @@ def add_lora(
     if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0 < alpha < math.inf:
         raise InputError(f"alpha must be a number above 0, found {alpha!r}")
     check_dropout("dropout", dropout)
+    _check_origin(encoder)
     if isinstance(targets, str) or not targets:
         raise InputError(f"targets must be a list of names of layers, found {targets!r}")
     ends = {name.split(".")[-1] for name, _ in encoder.named_modules()}
@@ -107,6 +110,16 @@ def attention_targets(model: SentenceTransformer) -> tuple[str, str]:
         f"low-rank updates: the attention of {type(encoder).__name__} has no queries and values under a known name "
         f"({', '.join(' and '.join(pair) for pair in QUERIES_AND_VALUES)})"
     )
+
+
+def _check_origin(encoder: Any) -> None:
+    """Raise InputError if saved updates could not find the encoder that they belong to: peft records no subfolder."""
+    origin = Path(encoder.name_or_path)
+    if len(origin.parts) > 2 and not origin.is_dir():
+        raise InputError(
+            f"the encoder comes from {origin}, and saved updates find it only in a folder or at the top of a repository: "
+            "save the model and load it from its folder before add_lora"
+        )
 
 
 def _check_vocabulary(encoder: Any) -> None:

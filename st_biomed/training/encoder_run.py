@@ -21,6 +21,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.terminology.conflicts import apart_but_for_case
 from st_biomed.training.arguments import EncoderArguments, freeze_adapters, measured_in_training
 from st_biomed.training.attention import eager_attention
+from st_biomed.training.best_weights import BestWeightsCallback
 from st_biomed.training.checkpoints import whole_checkpoints
 from st_biomed.training.finish import Measured
 from st_biomed.training.loss_warmup import LossWarmupCallback
@@ -125,7 +126,7 @@ def train_encoder(
     Raises:
         InputError: An error of :func:`~st_biomed.modules.lora.add_lora`,
             :func:`~st_biomed.training.arguments.freeze_adapters` or
-            :func:`~st_biomed.training.optimizer.decay_layers`.
+            :func:`~st_biomed.training.optimizer.decay_layers`, or the weights of the best checkpoint were not loaded.
     """
     dev = measured_in_training(training, dev)
     if recipe.adapter == "lora":
@@ -140,7 +141,7 @@ def train_encoder(
         loss=dict(loss) if isinstance(loss, Mapping) else loss,
         evaluator=dev,
         data_collator=collator,
-        callbacks=whole_checkpoints(record.callback(), *callbacks, *averages),
+        callbacks=whole_checkpoints(record.callback(), BestWeightsCallback(), *callbacks, *averages),
     )
     if collator is None:
         trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)

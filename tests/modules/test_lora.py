@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import importlib.util
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,10 @@ from packaging import version
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 from sentence_transformers.base.modules import Dense
 
+from st_biomed.encoder import load_encoder
+from st_biomed.encoder.assemble import assemble
+from st_biomed.encoder.listed_modules import listed_modules
+from st_biomed.encoder.sources import Source
 from st_biomed.errors import InputError
 from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules.adapt import adapt
@@ -219,6 +224,44 @@ def test_an_encoder_without_known_attention_is_named(tiny_bert):
         InputError, match=r"^low-rank updates: the attention of DebertaModel has no queries and values"
     ):
         attention_targets(tiny_bert)
+
+
+@pytest.fixture
+def in_a_subfolder(tiny_bert_folder: Path, tmp_path: Path) -> Path:
+    """The tiny encoder as older models are saved: its files in ``0_Transformer``."""
+    folder = tmp_path / "model"
+    shutil.copytree(tiny_bert_folder, folder)
+    (folder / "0_Transformer").mkdir()
+    of_the_model = {"modules.json", "config_sentence_transformers.json", "README.md"}
+    for file in [path for path in folder.iterdir() if path.is_file() and path.name not in of_the_model]:
+        file.rename(folder / "0_Transformer" / file.name)
+    modules = json.loads((folder / "modules.json").read_text("utf-8"))
+    modules[0]["path"] = "0_Transformer"
+    (folder / "modules.json").write_text(json.dumps(modules), "utf-8")
+    return folder
+
+
+@needs_peft
+def test_saved_updates_find_an_encoder_in_a_subfolder(in_a_subfolder, tmp_path):
+    """Catches checkpoints that cannot be read because they name the folder of the whole model."""
+    model = add_lora(load_encoder(in_a_subfolder, device="cpu"), only_merged=True)
+    for name, parameter in model.named_parameters():
+        if "lora_" in name:
+            torch.nn.init.normal_(parameter, std=0.2)
+    model.save_pretrained(str(tmp_path / "updates"), create_model_card=False)
+    loaded = SentenceTransformer(str(tmp_path / "updates"), device="cpu")
+    np.testing.assert_array_equal(loaded.encode(NAMES), model.encode(NAMES))
+
+
+@needs_peft
+def test_an_encoder_in_a_folder_of_a_repository_is_refused(in_a_subfolder):
+    """Catches a training whose checkpoints look for the encoder at the top of the repository."""
+    model = assemble(Source("org/old", in_a_subfolder, "org/old"), listed_modules(in_a_subfolder))
+    with pytest.raises(
+        InputError, match=r"the encoder comes from org/old/0_Transformer, and .*: save the model and load"
+    ):
+        add_lora(model, only_merged=True)
+    assert all(parameter.requires_grad for parameter in model.parameters())
 
 
 def test_without_peft_the_error_names_the_extra(tiny_bert, monkeypatch):

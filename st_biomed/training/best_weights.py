@@ -1,0 +1,44 @@
+"""A check that the weights of the best checkpoint were loaded at the end of training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+
+
+class BestWeightsCallback(TrainerCallback):
+    """Rejects the last weights in place of the best ones: the host logs an error of ``load_best_model_at_end`` and goes on.
+
+    The digest of the best checkpoint is that of the model when it was saved. A resumed training whose best checkpoint
+    is an earlier one has no digest of it, and nothing is checked: the resume itself has read a checkpoint, and an error
+    of that is raised.
+
+    It must precede callbacks that change the weights at the end, such as
+    :class:`~st_biomed.training.moving_average.MovingAverageCallback`.
+
+    Raises:
+        InputError: When training ends: the model is not that of the best checkpoint.
+    """
+
+    def __init__(self) -> None:
+        self._digests: dict[str, str] = {}
+
+    def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        best = Path(state.best_model_checkpoint or "").name
+        if args.load_best_model_at_end and best == f"checkpoint-{state.global_step}":
+            self._digests = {best: model_digest(kwargs["model"])}
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        saved = self._digests.get(Path(state.best_model_checkpoint or "").name)
+        if args.load_best_model_at_end and saved is not None and model_digest(kwargs["model"]) != saved:
+            raise InputError(
+                f"{state.best_model_checkpoint}: is the best checkpoint, and its weights were not loaded at the end of "
+                "training; the error is logged above"
+            )

@@ -1,0 +1,80 @@
+"""A run with ``load_best_model_at_end`` ends with the best weights, or with an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datasets import Dataset
+from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers.base.evaluation import BaseEvaluator
+from transformers import TrainerCallback
+
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+from st_biomed.losses import MultiSimilarityLoss
+from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.encoder_run import record_run, train_encoder
+
+NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
+
+
+class BestAtTwo(BaseEvaluator):
+    """Finds the model best at the second step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.primary_metric = "score"
+
+    def __call__(self, model, output_path=None, epoch=-1, steps=-1) -> dict[str, float]:
+        return {"score": float(steps == 2)}
+
+
+class Watch(TrainerCallback):
+    """Remembers the model of each step, and may damage a checkpoint once it is written."""
+
+    def __init__(self, damaged: int = 0) -> None:
+        self.damaged = damaged
+        self.digests: dict[int, str] = {}
+
+    def on_save(self, args, state, control, **kwargs: Any) -> None:
+        self.digests[state.global_step] = model_digest(kwargs["model"])
+        for file in Path(args.output_dir).glob(f"checkpoint-{self.damaged}/modules.json"):
+            file.write_text("{")
+
+
+def train(model: SentenceTransformer, folder: Path, watch: Watch, **changed: Any) -> None:
+    recipe = EncoderArguments(base_model="tiny", **changed)
+    training = SentenceTransformerTrainingArguments(
+        output_dir=str(folder),
+        use_cpu=True,
+        max_steps=3,
+        save_steps=1,
+        eval_strategy="steps",
+        eval_steps=1,
+        per_device_train_batch_size=4,
+        learning_rate=1e-2,
+        load_best_model_at_end=True,
+        metric_for_best_model="score",
+        disable_tqdm=True,
+    )
+    loss = MultiSimilarityLoss(model, miner=None)
+    rows = Dataset.from_dict({"text": NAMES, "label": [0, 0, 1, 1, 2, 2, 3, 3]})
+    record = record_run("sapbert", recipe, training, {"names": loss}, terminologies=[])
+    train_encoder(model, recipe, training, rows, loss, record, watch, dev=BestAtTwo())
+
+
+@pytest.mark.parametrize("changed", [{}, {"ema_decay": 0.5}], ids=["weights", "average"])
+def test_the_best_weights_are_loaded(tiny_bert: SentenceTransformer, tmp_path: Path, changed: dict[str, Any]):
+    """Catches an error where nothing failed, as of an average that replaces the weights."""
+    watch = Watch()
+    train(tiny_bert, tmp_path, watch, **changed)
+    assert len(set(watch.digests.values())) == 3
+    assert (model_digest(tiny_bert) == watch.digests[2]) == (not changed)
+
+
+def test_weights_that_were_not_loaded_are_an_error(tiny_bert: SentenceTransformer, tmp_path: Path):
+    """Catches the release of the last weights as the best ones: the host only logs the error."""
+    with pytest.raises(InputError, match=r"checkpoint-2: is the best checkpoint, and its weights were not loaded"):
+        train(tiny_bert, tmp_path, Watch(damaged=2))
