@@ -74,7 +74,8 @@ class LossParametersCallback(TrainerCallback):
       that no process used keeps no gradient; one that some process used counts as zero on the others;
     * clips them to ``max_grad_norm`` as a separate group: the model's are already clipped by then;
     * clears them after the step, which Sentence Transformers 6.0 does only for the model;
-    * writes them to ``checkpoint-N/loss.safetensors`` and restores them from there when training resumes.
+    * writes them to ``checkpoint-N/loss.safetensors`` and restores them from there when training resumes, and those of
+      the best checkpoint at the end with ``load_best_model_at_end``.
 
     Args:
         loss: The loss, or the dictionary of losses, that the trainer gets.
@@ -124,6 +125,13 @@ class LossParametersCallback(TrainerCallback):
         if own and args.should_save and not state.is_hyper_param_search:  # trials have other folders, and end for good
             copies = {name: tensor.detach().cpu().clone().contiguous() for name, tensor in own.items()}
             save_file(copies, checkpoint_folder(args, state) / FILE_NAME)
+
+    def on_train_end(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        own = own_state(self.loss)
+        if own and args.load_best_model_at_end and state.best_model_checkpoint is not None:
+            _load(own, Path(state.best_model_checkpoint) / FILE_NAME)
 
 
 class TerminologyDigestCallback(TrainerCallback):

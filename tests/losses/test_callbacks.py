@@ -18,6 +18,7 @@ from sentence_transformers import (
     SentenceTransformerTrainer,
     SentenceTransformerTrainingArguments,
 )
+from sentence_transformers.base.evaluation import BaseEvaluator
 from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState
@@ -63,7 +64,13 @@ class RelationLoss(nn.Module):
 
 
 def train(
-    folder: Path, model_folder: Path, *, callbacks_of=LossParametersCallback, resume=None, **arguments
+    folder: Path,
+    model_folder: Path,
+    *,
+    callbacks_of=LossParametersCallback,
+    resume=None,
+    evaluator=None,
+    **arguments,
 ) -> RelationLoss:
     """Four steps of four names, a checkpoint after the second."""
     model = SentenceTransformer(str(model_folder), device="cpu")
@@ -77,6 +84,7 @@ def train(
         args=args,
         loss=loss,
         train_dataset=Dataset.from_dict({"text": NAMES, "label": [0, 0, 1, 1, 2, 2, 3, 3]}),
+        evaluator=evaluator,
         callbacks=[] if callbacks_of is None else [callbacks_of(loss)],
     )
     trainer.train(resume_from_checkpoint=resume)
@@ -97,6 +105,27 @@ def test_a_resumed_run_ends_where_the_uninterrupted_one_does(run, tiny_bert_fold
     assert not torch.allclose(loss.relations, RelationLoss(None).relations, atol=1e-3)
     torch.testing.assert_close(resumed.state_dict(), loss.state_dict())
     assert resumed.seen == 4
+
+
+class BestAtTwo(BaseEvaluator):
+    """Finds the model best at the second step."""
+
+    def __call__(self, model, output_path=None, epoch=-1, steps=-1) -> dict[str, float]:
+        return {"score": float(steps == 2)}
+
+
+def test_the_best_model_keeps_the_parameters_of_its_checkpoint(tiny_bert_folder, tmp_path):
+    """Catches a graph encoder of the last step that is released beside the encoder of the best one."""
+    best = {
+        "eval_strategy": "steps",
+        "eval_steps": 2,
+        "load_best_model_at_end": True,
+        "metric_for_best_model": "score",
+    }
+    loss = train(tmp_path, tiny_bert_folder, evaluator=BestAtTwo(), **best)
+    at = {step: load_file(tmp_path / f"checkpoint-{step}" / "loss.safetensors") for step in (2, 4)}
+    torch.testing.assert_close(at[2]["relations"], loss.relations.detach(), rtol=0, atol=0)
+    assert not torch.equal(at[4]["relations"], loss.relations) and loss.seen == at[2]["seen"]
 
 
 def test_a_checkpoint_holds_what_the_loss_owns_and_no_more(run):
