@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import torch
-from torch import nn
 
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.encoder.text_limit import LEAST
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import check_name
 from st_biomed.modules.lora import check_lora
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
 from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
 from st_biomed.training.best_metric import check_metric
+from st_biomed.training.trained_parameters import prepare_encoder
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
@@ -243,41 +242,3 @@ def measured_in_training(
     print("no benchmark has a dev split: nothing is measured in training, and the last weights are kept")
     training.eval_strategy, training.load_best_model_at_end = "no", False
     return None
-
-
-def prepare_encoder(model: SentenceTransformer, dropout: float | None, frozen: str) -> None:
-    """Set the dropout and freeze parameters.
-
-    Args:
-        dropout: Share of values dropped in training; ``None`` keeps the model's dropout.
-        frozen: Regular expression of the names of parameters to freeze; empty for none.
-
-    Raises:
-        InputError: No parameter's name matches.
-    """
-    for module in model.modules():
-        if isinstance(module, nn.Dropout) and dropout is not None:
-            module.p = dropout
-    names = [name for name, _ in model.named_parameters() if frozen and re.search(frozen, name)]
-    if frozen and not names:
-        raise InputError(f"frozen: no parameter's name matches {frozen!r}")
-    for name in names:
-        model.get_parameter(name).requires_grad_(False)
-
-
-def freeze_adapters(model: SentenceTransformer, frozen: str) -> None:
-    """Freeze the adapters that belong to frozen parameters: their names match, or that of the matrix that they update.
-
-    Args:
-        model: A model to which adapters were added.
-        frozen: Regular expression of the names of parameters to freeze; empty for none.
-
-    Raises:
-        InputError: No parameter is left to train.
-    """
-    for name, parameter in model.named_parameters() if frozen else ():
-        module, low_rank, _ = name.partition(".lora_")
-        if re.search(frozen, name) or (low_rank and re.search(frozen, f"{module}.weight")):
-            parameter.requires_grad_(False)
-    if not any(parameter.requires_grad for parameter in model.parameters()):
-        raise InputError(f"frozen: {frozen!r} matches all adapters, so that no parameter is left to train")

@@ -19,7 +19,7 @@ from st_biomed.release.foreign_parts import check_base_model
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.conflicts import apart_but_for_case
-from st_biomed.training.arguments import EncoderArguments, freeze_adapters, measured_in_training
+from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.best_weights import BestWeightsCallback
 from st_biomed.training.checkpoints import whole_checkpoints
@@ -28,6 +28,7 @@ from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
 from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate
 from st_biomed.training.output import resume_point
+from st_biomed.training.trained_parameters import check_trainable, freeze_adapters
 
 if TYPE_CHECKING:
     from sentence_transformers.base.evaluation import BaseEvaluator
@@ -125,7 +126,8 @@ def train_encoder(
 
     Raises:
         InputError: An error of :func:`~st_biomed.modules.lora.add_lora`,
-            :func:`~st_biomed.training.arguments.freeze_adapters` or
+            :func:`~st_biomed.training.trained_parameters.freeze_adapters`,
+            :func:`~st_biomed.training.trained_parameters.check_trainable` or
             :func:`~st_biomed.training.optimizer.decay_layers`, or the weights of the best checkpoint were not loaded.
     """
     dev = measured_in_training(training, dev)
@@ -133,6 +135,7 @@ def train_encoder(
         add_lora(model, only_merged=True)
     if recipe.adapter != "none":
         freeze_adapters(model, recipe.frozen)
+    check_trainable(model, recipe.frozen)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
     trainer = SentenceTransformerTrainer(
         model=model,

@@ -7,13 +7,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import torch
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from torch import nn
+from transformers import Qwen3Config, Qwen3Model, T5Config, T5EncoderModel
 
 import st_biomed.modules.lora
 import st_biomed.training.arguments
 from st_biomed.errors import InputError
-from st_biomed.training.arguments import EncoderArguments, measured_in_training, prepare_encoder, with_precision
+from st_biomed.training.arguments import EncoderArguments, measured_in_training, with_precision
+from st_biomed.training.trained_parameters import prepare_encoder
 
 
 def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments:
@@ -57,6 +60,36 @@ def test_dropout_is_set_and_named_parameters_are_frozen(tiny_bert: SentenceTrans
     assert any(weight.requires_grad for weight in tiny_bert.parameters())
     with pytest.raises(InputError, match="no parameter's name matches 'embeddngs'"):
         prepare_encoder(tiny_bert, None, "embeddngs")
+
+
+SMALL = {"vocab_size": 9, "num_attention_heads": 2, "intermediate_size": 8}
+
+
+@pytest.mark.parametrize(
+    "encoder",
+    [
+        T5EncoderModel(T5Config(vocab_size=9, d_model=8, d_kv=4, d_ff=8, num_layers=1, num_heads=2, dropout_rate=0.5)),
+        Qwen3Model(Qwen3Config(hidden_size=8, num_hidden_layers=1, num_key_value_heads=2, head_dim=4, **SMALL)),
+    ],
+    ids=lambda encoder: type(encoder).__name__,
+)
+def test_dropout_reaches_the_functions_of_an_attention(encoder: Any):
+    """Catches the rate of the base model in functions, which no layer of dropout holds."""
+    tokens = torch.arange(9)[None]
+    for rate in (0.0, 0.3):
+        prepare_encoder(encoder.train(), rate, "")
+        with torch.no_grad():
+            once, again = (encoder(tokens).last_hidden_state for _ in range(2))
+        assert torch.equal(once, again) == (rate == 0)
+        rates = [vars(module).get("dropout", vars(module).get("attention_dropout")) for module in encoder.modules()]
+        assert {found for found in rates if found is not None} == {rate}
+
+
+def test_dropout_that_nothing_takes_is_refused():
+    model: Any = nn.Linear(2, 2)
+    prepare_encoder(model, 0.0, "")
+    with pytest.raises(InputError, match=r"dropout: the encoder has no dropout to set, found 0.3; expected 0"):
+        prepare_encoder(model, 0.3, "")
 
 
 def test_a_base_model_with_prompts_is_told_of(tiny_bert: SentenceTransformer, tmp_path: Path, recwarn):

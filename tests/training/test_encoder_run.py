@@ -1,54 +1,88 @@
-"""The steps before training: what a person is told of a terminology and a base model that do not fit each other."""
+"""The training of an encoder: it ends with the best weights or with an error, and it trains something."""
 
 from __future__ import annotations
 
-import shutil
-import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
+from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
-from transformers import BertTokenizerFast
+from sentence_transformers.base.evaluation import BaseEvaluator
+from transformers import TrainerCallback
 
-from st_biomed.encoder.case import ignores_case
-from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.records import SourceInfo, Term
-from st_biomed.terminology import Terminology
-from st_biomed.training.encoder_run import measure_before
+from st_biomed.encoder.digest import model_digest
+from st_biomed.errors import InputError
+from st_biomed.losses import MultiSimilarityLoss
+from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.encoder_run import record_run, train_encoder
+from st_biomed.training.trained_parameters import prepare_encoder
 
-SOURCE = SourceInfo("A", "A", license="CC0-1.0", redistributable=True)
-APART = Terminology.from_records([SOURCE, Term("A:1", "Acute disease"), Term("A:2", "acute disease")], SOURCE)
-TOGETHER = Terminology.from_records([SOURCE, Term("A:1", "acute disease"), Term("A:2", "disease")], SOURCE)
-
-
-@pytest.fixture
-def cased(tiny_bert_folder: Path, tmp_path: Path) -> SentenceTransformer:
-    """The tiny encoder with a tokenizer that keeps case."""
-    folder = shutil.copytree(tiny_bert_folder, tmp_path / "cased")
-    pieces = SentenceTransformer(str(folder), device="cpu").tokenizer.get_vocab()
-    (tmp_path / "vocab.txt").write_text("\n".join(sorted(pieces, key=pieces.__getitem__)) + "\n", "utf-8")
-    tokenizer = BertTokenizerFast(vocab=str(tmp_path / "vocab.txt"), do_lower_case=False, model_max_length=32)
-    tokenizer.save_pretrained(folder)
-    return SentenceTransformer(str(folder), device="cpu")
+NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
 
 
-def told(model: SentenceTransformer, train: Terminology | None, folder: Path) -> list[str]:
-    """The warnings before training."""
-    training = SentenceTransformerTrainingArguments(output_dir=str(folder), report_to="none", use_cpu=True)
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        assert measure_before(EvaluatorSuite([]), model, training, train) == {}
-    return [str(warning.message) for warning in caught if "terminology" in str(warning.message)]
+class BestAtTwo(BaseEvaluator):
+    """Finds the model best at the second step."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.primary_metric = "score"
+
+    def __call__(self, model, output_path=None, epoch=-1, steps=-1) -> dict[str, float]:
+        return {"score": float(steps == 2)}
 
 
-def test_names_that_the_model_cannot_tell_apart_are_told_with_the_remedy(tiny_bert: SentenceTransformer, tmp_path):
-    """Catches terminologies that are merged into negatives with the same tokens, in silence."""
-    (line,) = told(tiny_bert, APART, tmp_path)
-    assert line.startswith("terminology: 2 names equal a name of another concept but for case")
-    assert "--normalize lower" in line and "\n" not in line
-    assert not told(tiny_bert, TOGETHER, tmp_path) and not told(tiny_bert, None, tmp_path)
+class Watch(TrainerCallback):
+    """Remembers the model of each step, and may damage a checkpoint once it is written."""
+
+    def __init__(self, damaged: int = 0) -> None:
+        self.damaged = damaged
+        self.digests: dict[int, str] = {}
+
+    def on_save(self, args, state, control, **kwargs: Any) -> None:
+        self.digests[state.global_step] = model_digest(kwargs["model"])
+        for file in Path(args.output_dir).glob(f"checkpoint-{self.damaged}/modules.json"):
+            file.write_text("{")
 
 
-def test_a_model_that_tells_case_apart_is_told_nothing(cased: SentenceTransformer, tmp_path: Path):
-    assert not ignores_case(cased)
-    assert not told(cased, APART, tmp_path)
+def train(model: SentenceTransformer, folder: Path, watch: Watch, **changed: Any) -> None:
+    recipe = EncoderArguments(base_model="tiny", **changed)
+    training = SentenceTransformerTrainingArguments(
+        output_dir=str(folder),
+        use_cpu=True,
+        max_steps=3,
+        save_steps=1,
+        eval_strategy="steps",
+        eval_steps=1,
+        per_device_train_batch_size=4,
+        learning_rate=1e-2,
+        load_best_model_at_end=True,
+        metric_for_best_model="score",
+        disable_tqdm=True,
+    )
+    loss = MultiSimilarityLoss(model, miner=None)
+    rows = Dataset.from_dict({"text": NAMES, "label": [0, 0, 1, 1, 2, 2, 3, 3]})
+    record = record_run("sapbert", recipe, training, {"names": loss}, terminologies=[])
+    train_encoder(model, recipe, training, rows, loss, record, watch, dev=BestAtTwo())
+
+
+@pytest.mark.parametrize("changed", [{}, {"ema_decay": 0.5}], ids=["weights", "average"])
+def test_the_best_weights_are_loaded(tiny_bert: SentenceTransformer, tmp_path: Path, changed: dict[str, Any]):
+    """Catches an error where nothing failed, as of an average that replaces the weights."""
+    watch = Watch()
+    train(tiny_bert, tmp_path, watch, **changed)
+    assert len(set(watch.digests.values())) == 3
+    assert (model_digest(tiny_bert) == watch.digests[2]) == (not changed)
+
+
+def test_a_model_that_is_frozen_as_a_whole_is_refused(tiny_bert: SentenceTransformer, tmp_path: Path):
+    """Catches a traceback of the first backward pass."""
+    prepare_encoder(tiny_bert, None, ".")
+    with pytest.raises(InputError, match=r"frozen: '\.' matches all parameters, so that none is left to train"):
+        train(tiny_bert, tmp_path, Watch(), frozen=".")
+
+
+def test_weights_that_were_not_loaded_are_an_error(tiny_bert: SentenceTransformer, tmp_path: Path):
+    """Catches the release of the last weights as the best ones: the host only logs the error."""
+    with pytest.raises(InputError, match=r"checkpoint-2: is the best checkpoint, and its weights were not loaded"):
+        train(tiny_bert, tmp_path, Watch(damaged=2))
