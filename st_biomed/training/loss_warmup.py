@@ -57,7 +57,8 @@ def schedule_with_warmup(args: TrainingArguments, total: int, warmup: float) -> 
     name = SchedulerType(args.lr_scheduler_type)
     steps = int(warmup) if warmup >= 1 else math.ceil(total * warmup)
     options: Any = args.lr_scheduler_kwargs
-    unused = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0)
+    # Schedules with a least rate divide it by the rate of the optimizer.
+    unused = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=args.learning_rate)
     scheduler: Any = get_scheduler(
         SchedulerType.CONSTANT_WITH_WARMUP if name == SchedulerType.CONSTANT else name,
         unused,

@@ -82,6 +82,15 @@ def test_without_a_rate_of_its_own_the_loss_warms_up_at_that_of_the_encoder(
     assert set(seen.of[False]) == {0.1}
 
 
+@pytest.mark.parametrize(
+    ("schedule", "least"), [("cosine_with_min_lr", {"min_lr": 0.02}), ("polynomial", {"lr_end": 0.02})]
+)
+def test_a_least_rate_is_that_of_the_trainer(schedule: str, least: dict[str, float], tmp_path: Path):
+    """Catches a least rate that is divided by another learning rate, and so is all but zero."""
+    given = arguments(tmp_path, lr_scheduler_type=schedule, lr_scheduler_kwargs=least)
+    assert schedule_with_warmup(given, 6, 2)(6) == pytest.approx(0.02 / 0.1)
+
+
 def test_a_schedule_by_measurements_is_refused(tmp_path: Path):
     given = arguments(tmp_path, lr_scheduler_type="reduce_lr_on_plateau", eval_strategy="steps")
     with pytest.raises(InputError, match="graph_warmup_steps: lr_scheduler_type 'reduce_lr_on_plateau' depends on"):
