@@ -25,9 +25,11 @@ def self_adversarial(
         true: Negatives that are true triples and do not count, boolean ``[B, n]``.
     """
     positives, negatives = positives.float(), negatives.float()
+    scaled = negatives.detach() * temperature
     if true is not None:
-        negatives = negatives.masked_fill(true, torch.finfo(torch.float32).min / 4)
-    weights = torch.softmax(negatives.detach() * temperature, dim=-1)
+        lowest = torch.finfo(torch.float32).min / 4  # after the scaling, which would make it infinite
+        negatives, scaled = negatives.masked_fill(true, lowest), scaled.masked_fill(true, lowest)
+    weights = torch.softmax(scaled, dim=-1)
     of_negatives = (weights * F.logsigmoid(-negatives - margin)).sum(dim=-1)
     return -(F.logsigmoid(positives + margin) + of_negatives).mean()
 

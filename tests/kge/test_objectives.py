@@ -50,12 +50,14 @@ def test_no_gradient_flows_through_the_weights() -> None:
     torch.testing.assert_close(negatives.grad, weights * torch.sigmoid(negatives.detach() + 1.0))
 
 
-def test_true_negatives_do_not_count_even_if_all_are_true() -> None:
+@pytest.mark.parametrize("temperature", [0.0, 1.0, 8.0])
+def test_true_negatives_do_not_count_even_if_all_are_true(temperature: float) -> None:
+    """Catches NaN of a masked score that the temperature makes infinite."""
     positives, negatives = torch.randn(2), torch.randn(2, 3, requires_grad=True)
     true = torch.tensor([[False, True, False], [True, True, True]])
-    loss = self_adversarial(positives, negatives, margin=1.0, temperature=1.0, true=true)
+    loss = self_adversarial(positives, negatives, margin=1.0, temperature=temperature, true=true)
     rest = negatives[0, [0, 2]].tolist()
-    expected = by_hand(positives[:1].tolist(), [rest], 1.0, 1.0) - log_sigmoid(1.0 + float(positives[1]))
+    expected = by_hand(positives[:1].tolist(), [rest], 1.0, temperature) - log_sigmoid(1.0 + float(positives[1]))
     assert loss.item() == pytest.approx(expected / 2, rel=1e-5)
     loss.backward()
     assert negatives.grad is not None and torch.equal(negatives.grad == 0, true)
