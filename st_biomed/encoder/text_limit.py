@@ -75,7 +75,7 @@ def limited_preprocess(model: SentenceTransformer, max_length: int | None) -> Ca
 
 
 def _preprocess(
-    model: SentenceTransformer, max_length: int | None, texts: Sequence[Any], *args: Any, **options: Any
+    model: SentenceTransformer, max_length: int | None, /, texts: Sequence[Any], *args: Any, **options: Any
 ) -> dict[str, Any]:
     with text_limit(model, max_length):
         return model.preprocess(texts, *args, **options)

@@ -15,9 +15,10 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 from st_biomed.errors import InputError, disk_error, print_error, shown, unknown_name
 from st_biomed.settings.bundled import bundled
-from st_biomed.settings.checks import Check, check_value
+from st_biomed.settings.checks import PATH, Check, check_value
 from st_biomed.settings.extended_yaml import extended_files
 from st_biomed.settings.origins import carry_origins, with_origins
+from st_biomed.settings.shared_names import Namespace, own_arguments
 from st_biomed.settings.trainer_checks import TRAINER, check_trainer
 
 Filled = TypeVar("Filled")
@@ -40,7 +41,8 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     :mod:`st_biomed.settings.trainer_checks`.
 
     Args:
-        dataclasses: Classes whose fields are the arguments, e.g. a recipe's own and the trainer's.
+        dataclasses: Classes whose fields are the arguments, e.g. a recipe's own and the trainer's. A name that several
+            of them have is an argument of the first; the others keep its default.
         argv: Arguments; the command line's by default.
 
     Returns:
@@ -51,19 +53,14 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     """
     from transformers import HfArgumentParser, TrainingArguments
 
-    arguments = {
-        argument.name: argument for dataclass_ in dataclasses for argument in fields(dataclass_) if argument.init
-    }
-    hosts = {
-        argument.name
-        for dataclass_ in dataclasses
-        if issubclass(dataclass_, TrainingArguments)
-        for argument in fields(dataclass_)
-    }
+    arguments = own_arguments(dataclasses)
+    hosts = {name for name, (owner, _) in arguments.items() if issubclass(owner, TrainingArguments)}
     written: dict[str, Path] = {}
 
     class Parser(HfArgumentParser):
         def add_argument(self, *names: str, **options: Any) -> Any:
+            if (first := self._option_string_actions.get(names[0])) is not None:
+                return first
             options.pop("check", None)
             if "--push_to_hub" in names:
                 # The trainer's switch uploads its own folder; in a recipe, the value is the repository of the release.
@@ -90,13 +87,13 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
             )
 
         def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-            values, unused = super().parse_known_args(args, namespace)
+            values, unused = super().parse_known_args(args, Namespace() if namespace is None else namespace)
             if unused:
                 word = unused[0].partition("=")[0] if unused[0].startswith("--") else unused[0]
                 raise unknown_name("argument", word, (f"--{name}" for name in arguments))
             for name, value in vars(values).items():
                 try:
-                    check_value(name, value, check_of(name, arguments[name]))
+                    check_value(name, value, check_of(name, arguments[name][1]))
                 except InputError as error:
                     raise InputError(f"{written[name]}: {error}" if name in written else str(error)) from None
             return values, unused
@@ -113,12 +110,12 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     files: list[dict[str, Any]] = []
     if argv and not argv[0].startswith("-"):
         path = Path(argv.pop(0))
-        types = {name: hint for dataclass_ in dataclasses for name, hint in get_type_hints(dataclass_).items()}
+        types = {name: hint for cls in reversed(dataclasses) for name, hint in get_type_hints(cls).items()}
         files = extended_files(path)
         for name, value in {name: value for settings in files for name, value in settings.items()}.items():
             if name not in arguments:
                 raise InputError(f"{path}: {unknown_name('setting', name, arguments)}")
-            tokens += _tokens(name, value, types[name], f"{path}: {name}", _default(arguments[name]))
+            tokens += _tokens(name, value, types[name], f"{path}: {name}", _default(arguments[name][1]))
         written = {token[2:].partition("=")[0]: path for token in tokens if token.startswith("--")}
         written = {name: path for name, path in written.items() if name not in named}
     try:

@@ -75,7 +75,7 @@ def written_arguments(script: Path) -> dict[str, WrittenArgument] | None:
         fields = _fields_of(part.id, script) if isinstance(part, ast.Name) else None
         if fields is None:
             return None
-        arguments |= fields
+        arguments |= {name: field for name, field in fields.items() if name not in arguments}
     return arguments
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,12 @@ def test_a_worker_of_the_data_loader_gets_the_limit(tiny_bert: SentenceTransform
     there = pickle.loads(pickle.dumps(limited))
     assert there([LONG])["input_ids"].tolist() == limited([LONG])["input_ids"].tolist()
     assert n_tokens(there([LONG])) == 6
+
+
+def test_options_of_the_host_do_not_collide_with_the_limit() -> None:
+    """Catches a collator of a later host that says ``max_length`` itself."""
+    model: Any = SimpleNamespace(preprocess=lambda texts, **options: {"texts": texts, **options})
+    assert limited_preprocess(model, None)(["flu"], max_length=9) == {"texts": ["flu"], "max_length": 9}
 
 
 def test_training_cuts_its_texts_and_nothing_else(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from transformers import TrainingArguments
 
 from st_biomed.errors import InputError
 from st_biomed.settings.extended_yaml import extended_yaml
@@ -72,6 +73,23 @@ def test_a_file_of_ones_own_extends_a_packaged_one_unless_one_lies_beside_it(tmp
     assert packaged["alpha"] == 3 and packaged["base_model"].startswith("microsoft/")
     (tmp_path / "sapbert_paper.yaml").write_text("name: mine\n")
     assert extended_yaml(tmp_path / "own.yaml") == {"name": "mine", "alpha": 3}
+
+
+@dataclass
+class LaterHost(TrainingArguments):
+    """Training arguments of a host with a name of :class:`Example`."""
+
+    alpha: str = "auto"
+    smoke: bool = True
+
+
+def test_a_name_of_the_host_is_that_of_the_recipe(tmp_path: Path):
+    """Catches a minor version of the host that ends every recipe in a conflict of its arguments."""
+    (tmp_path / "a.yaml").write_text("alpha: 2\n")
+    for argv in ([str(tmp_path / "a.yaml")], ["--alpha", "2"]):
+        own, host = read_settings((Example, LaterHost), [*argv, "--output_dir", str(tmp_path), "--use_cpu", "true"])
+        assert (own.alpha, own.smoke, host.alpha, host.smoke) == (2.0, False, "auto", True)
+        assert host.output_dir == str(tmp_path)
 
 
 @dataclass

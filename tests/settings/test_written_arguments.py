@@ -39,6 +39,15 @@ def test_the_arguments_that_are_written_are_those_of_the_classes(path: Path):
         assert argument.check is None or own[name] is not None
 
 
+def test_a_name_of_two_classes_is_that_of_the_first(tmp_path: Path):
+    """Catches an argument of a recipe that is checked as the one that the host gives its name."""
+    (tmp_path / "recipe.py").write_text(
+        "class Own:\n    n: int = 1\nclass Host:\n    n: float = 1.0\n    m: str = ''\nread_settings((Own, Host), None)\n"
+    )
+    found = written_arguments(tmp_path / "recipe.py")
+    assert found is not None and {name: one.annotation for name, one in found.items()} == {"n": "int", "m": "str"}
+
+
 def test_every_recipe_has_its_classes_listed():
     assert {max((name for name in ARGUMENTS if path.stem.startswith(name)), key=len) for path in RECIPES} == {
         *ARGUMENTS
