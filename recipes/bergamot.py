@@ -28,7 +28,7 @@ from st_biomed.linking_data.translation_arguments import TranslationArguments
 from st_biomed.losses import LossParametersCallback, TerminologyDigestCallback
 from st_biomed.losses.bergamot_arguments import BergamotLossArguments
 from st_biomed.samplers import EpochCallback, GraphBatches, GraphCollator
-from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
+from st_biomed.settings.checks import COUNT, PATH, about, at_least, check_unused, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.distillation import DistillationArguments
@@ -112,11 +112,13 @@ def check(recipe: BergamotArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology, an option is of another graph encoder or of
+        InputError: There is no terminology, an option is of another graph encoder, of a neighborhood that is left out or of
             self-distillation without its weight, or the data of a benchmark are missing.
     """
     recipe.check_graph()
     recipe.check_distillation()
+    if recipe.neighborhood == "none":
+        check_unused(recipe, ("relation_loss", "max_neighbors"), "neighborhood none", by=("neighborhood",))
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
     chosen_benchmarks(recipe.benchmarks)

@@ -106,8 +106,8 @@ def check(recipe: InjectionArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology or corpus, the data of a benchmark are missing, or an average, low-rank
-            updates, a cached loss or batches of all processes are requested.
+        InputError: There is no terminology or corpus, the data of a benchmark are missing, both weights are 0, or an
+            average, low-rank updates, a cached loss or batches of all processes are requested.
     """
     for name in ("average", "adapter"):
         if getattr(recipe, name) != "none":
@@ -115,6 +115,8 @@ def check(recipe: InjectionArguments) -> None:
                 f"{name}: the injection is new and trained as a whole, {getattr(recipe, name)} does not fit it"
             )
     check_unused(recipe, ("mini_batch_size",), "the loss of knowledge injection, which has no cached form")
+    if not recipe.masked_weight and not recipe.linking_weight:
+        raise InputError("masked_weight and linking_weight: at least one must be above 0, found only 0")
     alone = "the loss of knowledge injection, which compares each mention with the entities of the graph"
     check_unused(recipe, ("gather_across_devices",), alone)
     if not recipe.terminology or not recipe.corpus:

@@ -32,7 +32,7 @@ class KnowledgeInjectionLoss(nn.Module):
         **linking: ``reduction`` and ``num_sampled`` of :class:`EntityLinkingLoss`.
 
     Raises:
-        InputError: An argument out of its range, or a model that injects no knowledge.
+        InputError: An argument out of its range, no part with a weight, or a model that injects no knowledge.
 
     Inputs:
         ====================================== ==========================================================
@@ -58,6 +58,8 @@ class KnowledgeInjectionLoss(nn.Module):
         self.loss = EntityLinkingLoss(model, entities, **linking)
         self.masked_weight = number("masked_weight", masked_weight, least=0.0)
         self.linking_weight = number("linking_weight", linking_weight, least=0.0)
+        if not self.linking_weight and (head is None or not self.masked_weight):
+            raise InputError("at least one weight of a trained part must be above 0, found only 0")
 
     def forward(self, sentence_features: Iterable[dict[str, Any]], labels: dict[str, Tensor]) -> dict[str, Tensor]:
         """The weighted parts, ``masked_language`` and ``entity_linking``, which add up to the loss."""

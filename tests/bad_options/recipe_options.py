@@ -112,6 +112,12 @@ RECIPES: list[tuple[str, str, str]] = [
     ("hiprbert", "--least_relation_pairs 0", "least_relation_pairs"),
     ("hiprbert", "--parts synonym", "part"),
     ("hiprbert", "--parts synonyms synonyms", "parts"),
+    ("hiprbert", "--parts synonyms --temperature 5", "temperature: is not used with one part, synonyms, found 5.0"),
+    (
+        "hiprbert",
+        "--parts synonyms hierarchy --shared_concept_negatives true",
+        "shared_concept_negatives: is not used with parts synonyms hierarchy, found True",
+    ),
     ("hiprbert", "--synonym_preset sapbirt", "preset"),
     ("hiprbert", "--margin nan", "margin"),
     ("hiprbert", "--mining hardest", "mining"),
@@ -152,6 +158,16 @@ RECIPES: list[tuple[str, str, str]] = [
     ("bergamot", "--bases 0", "bases"),
     ("bergamot", "--max_neighbors 0", "max_neighbors"),
     ("bergamot", "--neighborhood shuffle", "neighborhood"),
+    (
+        "bergamot",
+        "--terminology toy --neighborhood none --relation_loss distmult",
+        "relation_loss: is not used with neighborhood none, found 'distmult'",
+    ),
+    (
+        "bergamot",
+        "--terminology toy --neighborhood none --max_neighbors 7",
+        "max_neighbors: is not used with neighborhood none, found [7]",
+    ),
     ("bergamot", "--text_weight nan", "text_weight"),
     ("bergamot", "--dgi_weight -1", "dgi_weight"),
     ("bergamot", "--corruption both", "corruption"),
@@ -225,6 +241,11 @@ RECIPES: list[tuple[str, str, str]] = [
     ("knowledge_injection", "--temperature 0", "temperature"),
     ("knowledge_injection", "--masked_share 1.5", "masked_share"),
     ("knowledge_injection", "--linking_weight nan", "linking_weight"),
+    (
+        "knowledge_injection",
+        "--masked_weight 0 --linking_weight 0",
+        "masked_weight and linking_weight: at least one must be above 0, found only 0",
+    ),
     (
         "knowledge_injection",
         "--base_model sentence-transformers/all-MiniLM-L6-v2 --terminology toy --corpus {file} --kge {missing} --output_dir {new}",

@@ -209,6 +209,9 @@ def test_mixed_precision_is_finite(model):
 def test_bad_arguments_are_one_line(model, tiny_bert_folder, tmp_path):
     with pytest.raises(InputError, match="masked_weight must be a number of at least 0, found -1"):
         KnowledgeInjectionLoss(model, masked_weight=-1)
+    for head in (None, nn.Identity()):
+        with pytest.raises(InputError, match="at least one weight of a trained part must be above 0, found only 0"):
+            KnowledgeInjectionLoss(model, head, masked_weight=float(head is None), linking_weight=0)
     with pytest.raises(InputError, match="the model has no injection of knowledge"):
         KnowledgeInjectionLoss(SentenceTransformer(str(tiny_bert_folder), device="cpu"))
     with pytest.raises(InputError, match="the masked batch has no 'mention_spans', it has input_ids"):
