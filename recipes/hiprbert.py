@@ -29,7 +29,7 @@ from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import PATH, SIZE, about, one_of
+from st_biomed.settings.checks import PATH, SIZE, about, check_unused, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
@@ -90,6 +90,8 @@ def check(recipe: HiPrBERTArguments) -> None:
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.check_options_of_parts(recipe.parts)
+    if len(recipe.parts) == 1:
+        check_unused(recipe, ("temperature",), f"one part, {recipe.parts[0]}", by=("parts",))
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()
@@ -134,12 +136,12 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     # Model.
     model = recipe.encoder()
 
-    # Data and loss of each part.
-    parts = {
-        name: recipe.part(name, model, train, folders.work / "terminology", training.seed)
-        for name in recipe.parts
-        if name != "relations" or train.relations.num_rows
-    }
+    # Data and loss of each part; by default, a terminology without relations leaves their part out.
+    names = recipe.parts
+    if not train.relations.num_rows and names == [*PARTS]:
+        names = [name for name in PARTS if name != "relations"]
+        print(f"relations: there are none to train on; the parts are {' and '.join(names)}")
+    parts = {name: recipe.part(name, model, train, folders.work / "terminology", training.seed) for name in names}
     losses = recipe.distilled_parts(parts, model, train, max_length=recipe.max_length, bf16=training.bf16)
     recipe.mix(training, parts)
 

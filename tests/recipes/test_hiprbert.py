@@ -7,6 +7,7 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
@@ -138,6 +139,23 @@ def test_numbers_of_sub_trees_are_held_out(tiny_bert_folder: Path, tmp_path: Pat
     assert Terminology.load(tmp_path / "out-training" / "terminology").codes == splits.train.codes
 
 
+def without_relations(folder: Path) -> Path:
+    """The invented terms without their relations."""
+    whole = Terminology.read("toy")
+    every = np.ones(whole.relations.num_rows, dtype=bool)
+    return whole.without_rows("relations", every, "relations", "left out").save(folder / "unrelated")
+
+
+def test_without_relations_their_part_is_left_out_by_default(
+    tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys
+):
+    """Catches a run on two parts that nobody is told of."""
+    given = toy_run(tiny_bert_folder, tmp_path)[:-1]
+    run(monkeypatch, *given, without_relations(tmp_path))
+    assert "relations: there are none to train on; the parts are synonyms and hierarchy\n" in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["losses"].keys() == {"synonyms", "hierarchy"}
+
+
 def test_vectors_of_measured_texts_are_stored(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a cache_dir that reaches no evaluator."""
     run(monkeypatch, *toy_run(tiny_bert_folder, tmp_path), "--cache_dir", tmp_path / "vectors")
@@ -239,6 +257,11 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         (["--base_model", "nobody/nothing"], "base model 'nobody/nothing' is not a local folder"),
         (["--synonym_preset", "sapbirt"], "unknown preset 'sapbirt'.*did you mean 'sapbert'"),
         (["--parts", "synonym"], "unknown part 'synonym'.*did you mean 'synonyms'"),
+        (
+            ["--terminology", "{unrelated}", "--parts", "relations"],
+            "no relations in .*: relation pairs need at least one",
+        ),
+        (["--terminology", "{unrelated}", "--parts", "synonyms", "relations"], "no relations in "),
         (["--base", "0.5", "0.6"], "base must be one number or 3 numbers, found 2"),
         (["--alpha", "-1"], "alpha"),
         (["--margin", "-0.1"], "margin"),
@@ -271,7 +294,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ):
-    folders = {}
+    folders = {"unrelated": str(without_relations(tmp_path))}
     for name, parents in (("names", None), ("cycle", PARENTS + "R,A1\n"), ("plain", PARENTS)):
         (tmp_path / "parents.csv").write_text(parents or "")
         (tmp_path / "strings.csv").write_text(STRINGS)
