@@ -15,7 +15,7 @@ from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type
 
 from st_biomed.errors import InputError, disk_error, print_error, shown, unknown_name
 from st_biomed.settings.bundled import bundled
-from st_biomed.settings.checks import PATH, Check, check_value
+from st_biomed.settings.checks import Check, check_value
 from st_biomed.settings.extended_yaml import extended_files
 from st_biomed.settings.origins import carry_origins, with_origins
 from st_biomed.settings.shared_names import Namespace, own_arguments
