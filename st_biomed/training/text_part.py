@@ -65,9 +65,9 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         if not self.distilled_texts:
             check_unused(self, ("distilled_texts_license",), "empty --distilled_texts", by=("distilled_texts",))
             if not self.corpus:
+                shared = ("text_form", "text_field", "passage_words")
                 both = ("corpus", "distilled_texts")
-                names = ("text_form", "text_field", "passage_words")
-                check_unused(self, names, "empty --corpus and --distilled_texts", by=both)
+                check_unused(self, shared, "empty --corpus and --distilled_texts", by=both)
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, whose loss :meth:`distilled_parts` makes.
