@@ -303,6 +303,5 @@ RECIPES: list[tuple[str, str, str]] = [
     ("biolord", "--terminology toy --student_learning_rates 0", "student_learning_rates"),
     ("biolord", "--terminology toy --student_batch_size 0", "student_batch_size"),
     ("biolord", "--terminology toy --components -1", "components"),
-    ("biolord", "--terminology toy --average 0.5", "average"),
     ("biolord", "--terminology toy --resume_from_checkpoint true --output_dir {new}", "resume_from_checkpoint"),
 ]
