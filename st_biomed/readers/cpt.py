@@ -69,8 +69,8 @@ def records(  # noqa: PLR0913 - the differences between users' tables
             no description.
         encoding: Encoding of the file, e.g. ``cp1252``; by default UTF-8, or UTF-16 if it begins with a byte order
             mark.
-        name: Short name of the source and prefix of its codes; UMLS has a source CPT, too, and two of one name are not
-            merged.
+        name: Short name of the source and prefix of its codes; by default ``CPT``. UMLS has a source CPT, too, and two of
+            one name are not merged.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its

@@ -91,8 +91,8 @@ def records(
             ``"isa,has_ingredient"``; they are no relations then, even if ``relations`` has them. ``"hiprbert"`` stands
             for the five relations of HiPrBERT; ``""`` reads no parents. By default ``isa``. Each named relation must
             occur, apart from ``isa`` and those of the preset.
-        name: Short name of the source and prefix of its codes; UMLS has a source RXNORM, too, and two of one name are
-            not merged.
+        name: Short name of the source and prefix of its codes; by default ``RXNORM``. UMLS has a source RXNORM, too, and
+            two of one name are not merged.
 
     Raises:
         InputError: No such folder, or an archive in place of it; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty
