@@ -57,8 +57,9 @@ def average_into(
     """Average encoders and write a release folder.
 
     The tokenizer, the length limit and the prompts are those of the first model. A plain checkpoint gets the pooling
-    of the first model that has one. The record lists the terminologies and corpora of the models that are releases, so
-    that the check on licensed names covers all of them. Terminologies beside the models are searched for at once.
+    of the first model that has one. The record lists the terminologies and corpora of the models that are releases, or
+    that a run with ``keep_trained`` left beside its release, so that the check on licensed names covers all of them.
+    Terminologies beside the models are searched for at once.
 
     Args:
         output: A new or empty folder, or a release if ``overwrite`` is set.
@@ -81,10 +82,8 @@ def average_into(
     with lock(output):
         check_output(output, what="a release", is_own=may_leave, marker="run.json", overwrite=overwrite)
         sources = [find_model(name) for name in names]
-        runs = [
-            read_run(source.folder / "run.json") if (source.folder / "run.json").is_file() else None
-            for source in sources
-        ]
+        releases = [_release_of(source.folder) for source in sources]
+        runs = [read_run(release / "run.json") if (release / "run.json").is_file() else None for release in releases]
         models = _loaded(names, trust_remote_code)
         digests = [model_digest(model) for model in models]
         model = average_encoders(models, weights, names)
@@ -171,6 +170,14 @@ def _shared_pooling(runs: Sequence[RunData]) -> dict[str, str]:
     poolings = {run["configuration"].get("pooling") for run in runs}
     shared = poolings.pop() if len(poolings) == 1 else None
     return {} if shared is None or any(run["earlier"] for run in runs) else {"pooling": shared}
+
+
+def _release_of(folder: Path) -> Path:
+    """The folder with the record of a model: its own, or ``OUTPUT`` for the ``OUTPUT-training/trained`` of ``keep_trained``."""
+    own, work = folder.resolve(), folder.resolve().parent
+    release = work.with_name(work.name.removesuffix("-training"))
+    is_kept = own.name == "trained" and release != work and not (own / "run.json").is_file()
+    return release if is_kept and (release / "run.json").is_file() else folder
 
 
 def _at_hand(names: Sequence[str], digests: set[str]) -> list[Terminology]:

@@ -119,11 +119,13 @@ def _at_hand(
 
 
 def saved_beside(folder: str | Path) -> list[Path]:
-    """The terminologies that a run stored beside its release."""
+    """The terminologies that a run stored beside its release, or beside the model that ``keep_trained`` left."""
     path = Path(folder)
     if path.name in ("", ".."):  # e.g. the folder one is in
         path = path.resolve()
-    return sorted(path.with_name(f"{path.name}-training").glob("terminology*")) if path.name else []
+    is_kept = path.name == "trained" and path.parent.name.endswith("-training")
+    work = path.parent if is_kept else path.with_name(f"{path.name}-training") if path.name else None
+    return [] if work is None else sorted(work.glob("terminology*"))
 
 
 def _how_to_give(folder: Path, missing: TerminologyData, searched: list[str]) -> str:

@@ -156,6 +156,19 @@ def test_publishing_finds_them_beside_the_models_or_asks_for_them(run, models: l
     assert "were not searched for, no terminology with them lies beside the models" in done.stdout
 
 
+def test_what_keep_trained_left_was_trained_on_what_the_release_was(
+    run, models: list[str], licensed: Terminology, tiny_bert_folder: Path
+):
+    """Catches an average of trained models that names no terminology, and so is published unsearched."""
+    from st_biomed.release.hub import plan_push
+
+    kept = Path("b-training", "trained")
+    load_encoder("b", device="cpu").save_pretrained(str(kept), create_model_card=False)
+    assert run("average", tiny_bert_folder, kept, "-o", "c").exit_code == 0
+    assert record("c")["terminologies"] == record("b")["terminologies"]
+    assert "2 of 2 names are looked for" in plan_push("c", PushOptions("org/c")).verdict
+
+
 def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folder: Path, tmp_path: Path):
     released(tmp_path / "x", tiny_bert_folder, 3, Terminology.read("toy", trees=2, depth=1), license="mit")
     assert run("average", "a", "x", "-o", "c").exit_code == 0
