@@ -7,8 +7,8 @@
 The head of ``hiprbert_paper.yaml`` has the commands that read the paper's sources. The recipe reads terminologies, holds
 out whole sub-trees and relations, trains on synonyms, relations and the hierarchy in one run, measures tree AUCs on the
 held-out trees before, during and after training and relation AUCs on held-out concepts before and after, and writes a
-folder that sentence-transformers loads without this package. All arguments of the trainer are accepted too;
-``--help-all`` lists them.
+folder that sentence-transformers loads without this package. The trainer's arguments are accepted too; ``--help-all``
+lists them.
 """
 
 from __future__ import annotations

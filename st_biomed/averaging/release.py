@@ -20,7 +20,7 @@ from st_biomed.release.folder import fill_release
 from st_biomed.release.machine import machine, versions
 from st_biomed.release.portable import plain, plain_command, plain_model
 from st_biomed.release.privacy import may_leave
-from st_biomed.release.recheck import saved_beside
+from st_biomed.release.recheck import release_of, saved_beside
 from st_biomed.release.run_data import (
     AveragedModelData,
     AveragingData,
@@ -82,8 +82,7 @@ def average_into(
     with lock(output):
         check_output(output, what="a release", is_own=may_leave, marker="run.json", overwrite=overwrite)
         sources = [find_model(name) for name in names]
-        releases = [_release_of(source.folder) for source in sources]
-        runs = [read_run(release / "run.json") if (release / "run.json").is_file() else None for release in releases]
+        runs = [_run_of(source.folder) for source in sources]
         models = _loaded(names, trust_remote_code)
         digests = [model_digest(model) for model in models]
         model = average_encoders(models, weights, names)
@@ -172,12 +171,10 @@ def _shared_pooling(runs: Sequence[RunData]) -> dict[str, str]:
     return {} if shared is None or any(run["earlier"] for run in runs) else {"pooling": shared}
 
 
-def _release_of(folder: Path) -> Path:
-    """The folder with the record of a model: its own, or ``OUTPUT`` for the ``OUTPUT-training/trained`` of ``keep_trained``."""
-    own, work = folder.resolve(), folder.resolve().parent
-    release = work.with_name(work.name.removesuffix("-training"))
-    is_kept = own.name == "trained" and release != work and not (own / "run.json").is_file()
-    return release if is_kept and (release / "run.json").is_file() else folder
+def _run_of(folder: Path) -> RunData | None:
+    """The record of a model, in its own folder or in the release of its run."""
+    records = (place / "run.json" for place in (folder, release_of(folder)))
+    return next((read_run(record) for record in records if record.is_file()), None)
 
 
 def _at_hand(names: Sequence[str], digests: set[str]) -> list[Terminology]:

@@ -221,9 +221,7 @@ def _named(module: Any, source: Source, where: Path) -> None:
     below = where.relative_to(source.folder).as_posix()
     if not source.repository and below == ".":
         return
-    name = (
-        str(where) if not source.repository else source.repository if below == "." else f"{source.repository}/{below}"
-    )
+    name = f"{source.repository}/{below}".removesuffix("/.") if source.repository else str(where)
     module.model.name_or_path = module.model.config.name_or_path = name
     if module.tokenizer is not None:
         module.tokenizer.name_or_path = name

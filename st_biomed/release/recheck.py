@@ -119,13 +119,22 @@ def _at_hand(
 
 
 def saved_beside(folder: str | Path) -> list[Path]:
-    """The terminologies that a run stored beside its release, or beside the model that ``keep_trained`` left."""
+    """The terminologies that a run stored beside its release."""
+    path = release_of(folder)
+    return sorted(path.with_name(f"{path.name}-training").glob("terminology*")) if path.name else []
+
+
+def release_of(folder: str | Path) -> Path:
+    """The release of the run that wrote a model: the folder itself, or ``OUTPUT`` for ``OUTPUT-training/trained``.
+
+    The latter is the model that ``keep_trained`` left.
+    """
     path = Path(folder)
     if path.name in ("", ".."):  # e.g. the folder one is in
         path = path.resolve()
-    is_kept = path.name == "trained" and path.parent.name.endswith("-training")
-    work = path.parent if is_kept else path.with_name(f"{path.name}-training") if path.name else None
-    return [] if work is None else sorted(work.glob("terminology*"))
+    output = path.parent.name.removesuffix("-training")
+    is_kept = path.name == "trained" and output not in ("", path.parent.name)
+    return path.parent.with_name(output) if is_kept else path
 
 
 def _how_to_give(folder: Path, missing: TerminologyData, searched: list[str]) -> str:
