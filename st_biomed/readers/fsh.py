@@ -29,7 +29,10 @@ _CONCEPT = re.compile(
     rf"(?:\s+(?P<display>{_STRING})(?:\s+(?P<definition>\"\"\".*\"\"\"|{_STRING}))?)?"
 )
 # A comment begins at a word of its own, so that http://a.org has none; texts may hold what looks like one.
-_COMMENT = re.compile(rf'("""(?:(?!""").)*(?:"""|\Z)|{_STRING})|(?:^|(?<=\s))//[^\n]*', re.DOTALL)
+_COMMENT = r"(?:^|(?<=\s))(?://[^\n]*|/\*.*?\*/)"
+_TEXT_OR_COMMENT = re.compile(
+    rf'(?P<text>"""(?:(?!""").)*""")|{_COMMENT}|(?P<without_end>"""|(?:^|(?<=\s))/\*).*|(?P<line>{_STRING})', re.DOTALL
+)
 _HEADER = re.compile(r"(\w+):\s*(.*)")
 _VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
 
@@ -122,27 +125,23 @@ def _repairs(replace: str) -> Mapping[str, str]:
 
 
 def _rules(path: Path) -> Iterator[tuple[int, str]]:
-    """The non-empty lines without comments; a triple-quoted text over several lines is one line."""
-    started, open_text = 0, ""
+    """The non-empty lines without comments; lines that a text or a comment joins are one."""
+    started, joined, without_end = 0, "", None
     for line, content in read_lines(path):
-        if not open_text:
-            content = _without_comments(content)
-        if open_text or content.count('"""') % 2:
-            started = started or line
-            open_text += ("\n" if open_text else "") + content
-            if open_text.count('"""') % 2:
-                continue
-            content, open_text = " ".join(_without_comments(open_text).split()), ""
-        rule = content.strip()
-        if rule:
-            yield started or line, rule
-        started = 0
-    if open_text:
-        raise InputError(f'{path}:{started}: a text that begins with """ has no end')
-
-
-def _without_comments(text: str) -> str:
-    return _COMMENT.sub(lambda match: match[1] or "", text)
+        started = started or line
+        joined += ("\n" if joined else "") + content
+        without_end = next(
+            (mark for match in _TEXT_OR_COMMENT.finditer(joined) if (mark := match["without_end"])), None
+        )
+        if without_end:
+            continue
+        rule = _TEXT_OR_COMMENT.sub(lambda match: match["text"] or match["line"] or "", joined)
+        if rule := rule.replace("\n", " ").strip():
+            yield started, rule
+        started, joined = 0, ""
+    if without_end:
+        kind = "a text" if without_end == '"""' else "a comment"
+        raise InputError(f"{path}:{started}: {kind} that begins with {without_end} has no end")
 
 
 def _take_header(where: str, about: dict[str, str], key: str, value: str) -> None:

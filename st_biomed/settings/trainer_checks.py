@@ -19,7 +19,6 @@ from st_biomed.settings.checks import (
     Check,
     above,
     at_least,
-    check_value,
     one_of,
     within,
 )
@@ -171,12 +170,3 @@ def check_trainer(training: Any) -> None:
         )
     except Exception as error:  # optimizers of different libraries raise different errors
         raise InputError(f"{requested}: {' '.join(str(error).split())}") from error
-
-
-def check_argument(name: str, value: Any) -> None:
-    """Reject invalid values of the host's arguments.
-
-    Raises:
-        InputError: See :data:`TRAINER`.
-    """
-    check_value(name, value, TRAINER.get(name))

@@ -60,6 +60,7 @@ def test_with_another_prefix_the_names_go_to_another_terminology() -> None:
         ('CodeSystem: X\n* #9 #1 "a"\n', "x.fsh:2: 1 is below 9, which is not listed"),
         ('CodeSystem: X\n* #1 "a\n', "x.fsh:2: expected . #code"),
         ('CodeSystem: X\nTitle: """a\n', 'x.fsh:2: a text that begins with """ has no end'),
+        ('CodeSystem: X\n* #1 "a" /* """b\n', r"x.fsh:2: a comment that begins with /\* has no end"),
     ],
 )
 def test_a_file_that_is_none_is_refused(content: str, message: str, tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
         "Alias: $Z = http://zorb.example // of others\n// nothing\nCodeSystem: X // the zorb\nId: x\n"
         '* #1 "Flumpa" "a \\"gland\\" // no comment" // a comment\n* #1 #2 "at http://a // b"\t// "\n'
         '* #3 "Terkia" """of two\n  lines // all of it\n""" // end\n* #4 "Mimp" ""\n'
+        '/* * #5 "no\n"code"\n\n*/\n* #6 /* one */ "Brull /* two */" // three /*\n* #7 "Snav" /*\n*/\n'
     )
     (tmp_path / "x.fsh").write_text(text)
     read = Terminology.read("fsh", tmp_path / "x.fsh", replace="gland=glands", language="it")
@@ -92,9 +94,9 @@ def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
         ("X:1", 'a "glands" // no comment', "it"),
         ("X:3", "of two lines // all of it", "it"),
     ]
-    assert read.strings == ["Flumpa", "Mimp", "Terkia", "at http://a // b"]
+    assert read.strings == ["Brull /* two */", "Flumpa", "Mimp", "Snav", "Terkia", "at http://a // b"]
     tally = read.tallies["fsh rows"]
-    assert (tally.n_kept, tally.dropped) == (6, {"aliases": 1}) and tally.adds_up()
+    assert (tally.n_kept, tally.dropped) == (8, {"aliases": 1}) and tally.adds_up()
 
 
 def test_bad_options_are_refused() -> None:
