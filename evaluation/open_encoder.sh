@@ -72,7 +72,7 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     slow=ncbi_disease few runs $(models full)
     ;;
 share) # the share of the trained weights, chosen on the dev parts
-    shares full "$seeds" 0.8 0.9 1
+    shares full "$seeds" 0.6 0.8 0.9 1
     ;;
 longer) # two runs of twice the steps, on the dev parts
     for seed in 0 1; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
