@@ -19,7 +19,7 @@ from tests.fresh import run_fresh
 
 # No deadlines: a busy machine is not a failure. The same examples each time, so that a change is what fails a build;
 # `make fuzz` looks for new ones.
-settings.register_profile("fixed", deadline=None, derandomize=True, max_examples=60)
+settings.register_profile("fixed", deadline=None, derandomize=True)
 settings.register_profile("fuzz", deadline=None, max_examples=2000)
 settings.load_profile(os.environ.get("ST_BIOMED_EXAMPLES", "fixed"))
 

@@ -33,6 +33,7 @@ _COMMENT = r"(?:^|(?<=\s))(?://[^\n]*|/\*.*?\*/)"
 _TEXT_OR_COMMENT = re.compile(
     rf'(?P<text>"""(?:(?!""").)*""")|{_COMMENT}|(?P<without_end>"""|(?:^|(?<=\s))/\*).*|(?P<line>{_STRING})', re.DOTALL
 )
+_ENDS = {'"""': '"""', "/*": "*/"}
 _HEADER = re.compile(r"(\w+):\s*(.*)")
 _VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
 
@@ -104,7 +105,7 @@ def records(
     if not names:
         raise InputError(f"{path}: no code found; expected 'CodeSystem: NAME' and lines like * #1 \"name\"")
     source = name or re.sub(r"[^\w.-]+", "_", about.get("Id", about["CodeSystem"])).upper()
-    title = about.get("Title", "").strip('"') or about["CodeSystem"]
+    title = single_spaced(about.get("Title", "").strip('"')) or about["CodeSystem"]
     if prefix and prefix != source:
         yield SourceInfo(prefix, prefix, "", license, "not stated")
     yield SourceInfo(source, title, about.get("version", ""), license, "not stated")
@@ -126,22 +127,23 @@ def _repairs(replace: str) -> Mapping[str, str]:
 
 def _rules(path: Path) -> Iterator[tuple[int, str]]:
     """The non-empty lines without comments; lines that a text or a comment joins are one."""
-    started, joined, without_end = 0, "", None
+    started, lines, begin = 0, [], ""
     for line, content in read_lines(path):
         started = started or line
-        joined += ("\n" if joined else "") + content
-        without_end = next(
-            (mark for match in _TEXT_OR_COMMENT.finditer(joined) if (mark := match["without_end"])), None
-        )
-        if without_end:
+        lines.append(content)
+        if begin and _ENDS[begin] not in content:
+            continue  # nothing before it has to be looked at again
+        joined = "\n".join(lines)
+        begin = next((mark for match in _TEXT_OR_COMMENT.finditer(joined) if (mark := match["without_end"])), "")
+        if begin:
             continue
         rule = _TEXT_OR_COMMENT.sub(lambda match: match["text"] or match["line"] or "", joined)
         if rule := rule.replace("\n", " ").strip():
             yield started, rule
-        started, joined = 0, ""
-    if without_end:
-        kind = "a text" if without_end == '"""' else "a comment"
-        raise InputError(f"{path}:{started}: {kind} that begins with {without_end} has no end")
+        started, lines = 0, []
+    if begin:
+        kind = "a comment" if begin == "/*" else "a text"
+        raise InputError(f"{path}:{started}: {kind} that begins with {begin} has no end")
 
 
 def _take_header(where: str, about: dict[str, str], key: str, value: str) -> None:

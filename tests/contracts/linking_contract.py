@@ -102,7 +102,6 @@ class LinkingContract:
         assert not any(mention.expansion for found in dataset.mentions.values() for mention in found)
         assert set(dataset.mentions) <= {"train", "dev", "test", "all"}
 
-    @pytest.mark.slow
     def test_the_same_under_two_hash_seeds(self) -> None:
         """Catches an order taken from a set."""
         arguments = json.dumps([self.format, str(self.path), self.dictionary_path(), self.options])

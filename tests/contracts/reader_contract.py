@@ -161,7 +161,10 @@ class ReaderContract:
             Terminology.read(self.reader, self.path, no_such_option=1)
         assert "\n" not in str(missing.value) + str(unknown.value)
 
-    @settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors])
+    @settings(
+        max_examples=settings.default.max_examples * 3 // 2,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.differing_executors],
+    )
     @given(data=st.data())
     def test_a_damaged_file_is_one_line_or_read_by_the_contract(
         self, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

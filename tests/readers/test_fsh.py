@@ -84,6 +84,7 @@ def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
     """Catches definitions that are lost, an alias that ends the read, and a comment taken for a part of a rule."""
     text = (
         "Alias: $Z = http://zorb.example // of others\n// nothing\nCodeSystem: X // the zorb\nId: x\n"
+        'Title: """The\n  zorbs"""\n'
         '* #1 "Flumpa" "a \\"gland\\" // no comment" // a comment\n* #1 #2 "at http://a // b"\t// "\n'
         '* #3 "Terkia" """of two\n  lines // all of it\n""" // end\n* #4 "Mimp" ""\n'
         '/* * #5 "no\n"code"\n\n*/\n* #6 /* one */ "Brull /* two */" // three /*\n* #7 "Snav" /*\n*/\n'
@@ -95,6 +96,7 @@ def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
         ("X:3", "of two lines // all of it", "it"),
     ]
     assert read.strings == ["Brull /* two */", "Flumpa", "Mimp", "Snav", "Terkia", "at http://a // b"]
+    assert read.sources["X"].title == "The zorbs"
     tally = read.tallies["fsh rows"]
     assert (tally.n_kept, tally.dropped) == (8, {"aliases": 1}) and tally.adds_up()
 

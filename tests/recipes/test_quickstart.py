@@ -31,7 +31,7 @@ def missed(results: dict[str, dict[str, dict[str, float]]]) -> list[str]:
     reason="the packages of the quickstart are not installed",
 )
 def test_the_quickstart_gains_on_trees_and_does_not_lose_linking(tmp_path: Path):
-    """Catches a change of losses, samplers or distillation after which the first command of the README teaches less."""
+    """Catches a change of losses, samplers or averaging after which the first command of the README teaches less."""
     folder = tmp_path / "quickstart"
     hiprbert.main([str(CONFIGURATION), "--output_dir", str(folder), "--disable_tqdm", "true"])
     results = json.loads((folder / "run.json").read_text())["results"]
