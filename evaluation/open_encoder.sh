@@ -2,9 +2,9 @@
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
 # SEEDS has the seeds ("0 1 2"), WORKERS the number of ablations that are trained at once, CELLS the ablations (all of them).
-# Usage: bash evaluation/open_encoder.sh [all | data | train | share | longer | scorecard | curve | ablations | controls]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | share | alone | longer | scorecard | curve | ablations | controls]
 set -euo pipefail
-known="all data train share longer scorecard curve ablations controls"
+known="all data train share alone longer scorecard curve ablations controls"
 if [[ " $known " != *" ${1:-all} "* ]]; then
     echo "no step $1: $known" >&2
     exit 2
@@ -42,22 +42,29 @@ models() { # names
 mix() { # folder, share of the trained weights
     st-biomed average $base $out/runs --weights "$(python -c "print(1 - $2)"),$2" --output "$1" --overwrite
 }
-shares() { # name, seeds, shares: the average of its runs with the base, on the dev parts
+shares() { # name, seeds, shares: averages of its runs, after + those on the hierarchy alone, and the base, on the dev parts
     local name=$1 file=$out/$1-shares.yaml
     for other in "${@:3}"; do
         python - "$out/$name" "$other" $2 <<'PYTHON'
 import sys
 
-name, share, *seeds = sys.argv[1:]
-parts = ", ".join(f"{name}-{seed}-training/trained: {float(share) / len(seeds)}" for seed in seeds)
-print(f"mean-{share}: {{mix: {{{parts}}}}}")
+name, both, *seeds = sys.argv[1:]
+parts = []
+for kind, share in zip((name, name.replace("full", "hierarchy")), both.split("+")):
+    parts += [f"{kind}-{seed}-training/trained: {float(share) / len(seeds)}" for seed in seeds]
+print(f"mean-{both}: {{mix: {{{', '.join(parts)}}}}}")
 PYTHON
     done >"$file"
     python evaluation/open_encoder_trials.py "$file" --output "${file%.yaml}"
 }
+alone() { # an encoder of each seed on the hierarchy alone, as those of --alone hierarchy --alone_steps 267
+    for seed in $seeds; do
+        train hierarchy "$seed" --runs 1 --keep_trained true --corpus none --parts hierarchy --shares 1 --distillation 0 --max_steps 267
+    done
+}
 case "${1:-all}" in
 all)
-    for step in train share longer scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train share alone longer scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
@@ -71,18 +78,26 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     # shellcheck disable=SC2046
     slow=ncbi_disease few runs $(models full)
     ;;
-share) # the share of the trained weights, chosen on the dev parts
-    shares full "$seeds" 0.6 0.8 0.9 1
+share) # the shares of the runs and of encoders on the hierarchy alone, chosen on the dev parts
+    alone
+    shares full "$seeds" 0.6 0.8 0.9 1 0.6+0.2 0.6+0.3
     ;;
 longer) # two runs of twice the steps, on the dev parts
     for seed in 0 1; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
     shares longer "0 1" 0.6 0.8
     ;;
+alone) # all benchmarks of the average with encoders on the hierarchy alone, with the seeds 0 1 2
+    alone
+    # shellcheck disable=SC2046
+    st-biomed average $base $(for kind in full hierarchy; do for seed in 0 1 2; do echo $out/$kind-$seed-training/trained; done; done) \
+        --weights .1,.2,.2,.2,.1,.1,.1 --output $out/with-hierarchy --overwrite
+    scorecard alone with-hierarchy=$out/with-hierarchy
+    ;;
 curve) # other shares of the trained weights in the release
     for other in 0.25 0.5 1; do mix $out/share-$other $other; done
     few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
     ;;
-ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), and one part alone
+ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), one part alone, and that of the hierarchy averaged with all parts
     for seed in $seeds; do
         while IFS=: read -r name share arguments; do
             [[ " ${CELLS:-$name} " != *" $name "* ]] || echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
@@ -96,6 +111,7 @@ no_distillation:0.8:--distillation 0
 synonyms_alone:1:--corpus none --parts synonyms --shares 1 --distillation 0
 hierarchy_alone:1:--corpus none --parts hierarchy --shares 1 --distillation 0
 TRIALS
+        [ -n "${CELLS:-}" ] || echo "with_alone-$seed: {mix: {all-$seed: 0.6, hierarchy_alone-$seed: 0.3}}"
     done >$out/ablations.yaml
     python evaluation/open_encoder_trials.py $out/ablations.yaml --output $out/ablations --workers "${WORKERS:-1}"
     python evaluation/cells.py $out/ablations/results.jsonl --reference "all 0.8" -o $out/ablations.md

@@ -6,8 +6,9 @@
 The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions (and, with
 ``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation
 preserves the cosines of the base model, on these texts and, with ``--distilled_texts``, on any text. With ``--runs N`` it
-trains N encoders with consecutive seeds and averages their weights. It then averages the weights with those of the base
-model, and writes a folder that sentence-transformers loads without this package.
+trains N encoders with consecutive seeds, with ``--alone hierarchy`` N others on the hierarchy alone, and averages their
+weights. It then averages the weights with those of the base model, and writes a folder that sentence-transformers loads
+without this package.
 
 The models of the runs stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the first
 unfinished run. The trainer's arguments are accepted too; ``--help-all`` lists them.
@@ -39,7 +40,7 @@ from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_last_seed, one_of
+from st_biomed.settings.checks import PATH, SEED, about, check_last_seed, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
@@ -49,15 +50,18 @@ from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import check_parts
 from st_biomed.training.phases import Phases
 from st_biomed.training.readings import open_encoder_readings
+from st_biomed.training.several_runs import SeveralRunsArguments
 from st_biomed.training.teacher import TeacherVectors
-from st_biomed.training.text_part import TEXTS, TextPartArguments
+from st_biomed.training.text_part import TEXTS
 from st_biomed.training_data import without_benchmark, without_relations
 
 PARTS = ("synonyms", "definitions", "hierarchy", "relations")
+FREE = ("runs", "alone", "alone_weight", "alone_steps")
+"""What may change in a resumed run: it decides which trainings there are, not what one of them does."""
 
 
 @dataclass
-class OpenEncoderArguments(HeldOutNameArguments, TextPartArguments):
+class OpenEncoderArguments(HeldOutNameArguments, SeveralRunsArguments):
     """Arguments for the training data, the held-out data and the benchmarks."""
 
     terminology: list[str] = field(
@@ -83,12 +87,6 @@ class OpenEncoderArguments(HeldOutNameArguments, TextPartArguments):
         ),
     )
     split_seed: int = field(default=0, metadata=about("seed of the held-out names", SEED))
-    runs: int = field(
-        default=1,
-        metadata=about(
-            "number of encoders that are trained with consecutive seeds; their weights are averaged", COUNT
-        ),
-    )
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -101,18 +99,19 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
+        recipe.alone_steps = None
         recipe.partners = [1] * len(recipe.partners)
     check_last_seed(training.seed + recipe.runs - 1)
     training = recipe.training_arguments(training)
     with output_folders(
         training, "open_encoder", recipe.overwrite, base_model=recipe.base_model, in_phases=True
     ) as folders:
-        run(recipe, training, folders, Phases(folders, training, free=("runs",)))
+        run(recipe, training, folders, Phases(folders, training, free=FREE))
 
 
 def without_none(recipe: OpenEncoderArguments) -> None:
     """Make lists empty that are given as ``none``."""
-    for name in ("trees", "corpus", "distilled_texts"):
+    for name in ("trees", "corpus", "distilled_texts", "alone"):
         if getattr(recipe, name) == ["none"]:
             setattr(recipe, name, [])
 
@@ -122,7 +121,7 @@ def check(recipe: OpenEncoderArguments) -> None:
 
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
-            parts, an option is given that nothing reads, a preset has no triplet miner to change, one of ``trees`` is not
+            parts or the parts to train alone, an option is given that nothing reads, a preset has no triplet miner to change, one of ``trees`` is not
             a tree benchmark, or the corpus or the raw text is missing or would not be trained on.
     """
     check_parts(recipe.terminology, recipe.parts, (*PARTS, TEXTS))
@@ -133,6 +132,7 @@ def check(recipe: OpenEncoderArguments) -> None:
     recipe.check_texts(recipe.parts)
     recipe.check_shares(recipe.parts)
     recipe.check_options_of_parts(recipe.parts)
+    recipe.check_alone(recipe.parts)
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()
@@ -210,18 +210,22 @@ def run(
     record.add_training_arguments(training, changed_arguments(training))
     measured = measured_in_training(training, dev)
 
-    # Data and loss of each part, then train; each run starts from the base model, their teacher.
+    # Data and loss of each part, then train; each training starts from the base model, their teacher.
     students: dict[str, SentenceTransformer] = {}
     teachers: dict[str, TeacherVectors] = {}
-    for i in range(recipe.runs):
-        name, student, seed = f"run-{i + 1}", recipe.encoder(), training.seed + i
-        parts = {part: recipe.part(part, student, train, folders.work / "terminology", seed) for part in recipe.parts}
-        losses = recipe.distilled_parts(
+    planned = recipe.planned_runs(recipe.parts, training.seed)
+    for one in planned:
+        student, seed = recipe.encoder(), one.arguments["seed"]
+        parts = {
+            f"{part}{one.suffix}": one.recipe.part(part, student, train, folders.work / "terminology", seed)
+            for part in one.recipe.parts
+        }
+        losses = one.recipe.distilled_parts(
             parts, student, train, max_length=recipe.max_length, bf16=training.bf16, teachers=teachers
         )
-        recipe.mix(training, parts)
+        one.recipe.mix(training, parts)
         phases.train(
-            name,
+            one.name,
             student,
             recipe,
             {part: data.rows for part, data in parts.items()},
@@ -230,10 +234,10 @@ def run(
             TerminologyDigestCallback(losses),
             EpochCallback(),
             dev=measured,
-            seed=seed,
+            **one.arguments,
         )
-        students[name] = student
-    trained = average_encoders([*students.values()], [1 / recipe.runs] * recipe.runs, [*students])
+        students[one.name] = student
+    trained = average_encoders([*students.values()], [one.weight for one in planned], [*students])
 
     # Measure and release.
     measure_and_release(

@@ -13,6 +13,7 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
 import jinja2
 import pytest
+import typer.testing
 from hypothesis import settings
 
 from tests.fresh import run_fresh
@@ -33,11 +34,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish() -> None:
     """Make trainings and releases of all tests quick.
 
-    Modules and classes are left out of every later collection of garbage: each training collects some. The template of
-    cards is compiled once. The proof of a release that carries code takes a fork, not a new interpreter
-    (:func:`new_interpreter`).
+    Modules and classes are left out of every later collection of garbage, and the end of a training collects none. The
+    template of cards is compiled once, and the command line is built once, as in a process of its own. Nothing waits for
+    the disk: what a test writes need not outlive the machine. The proof of a release that carries code takes a fork, not
+    a new interpreter (:func:`new_interpreter`).
     """
     jinja2.Template = cache(jinja2.Template)
+    if (memory := sys.modules.get("accelerate.utils.memory")) is not None:
+        memory.clear_device_cache = lambda garbage_collection=False: None
+    typer.testing._get_command = cache(typer.testing._get_command)
+    os.fsync = lambda descriptor: None
     if (own_code := sys.modules.get("st_biomed.release.own_code")) is not None:
         own_code.run_elsewhere, own_code.run_in_new_interpreter = run_fresh, own_code.run_elsewhere
     gc.collect()

@@ -21,6 +21,8 @@ UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\x{30FC}]"
 """Characters of scripts without obligatory spaces between words: each is a separate word."""
 
 _SEPARATORS = r"[^\pL\pM\pN]+"
+_ASCII_SEPARATORS = r"[^0-9A-Za-z]+"
+"""The same for ASCII strings; Arrow compiles a pattern in each call, and this one in a hundredth of the time."""
 
 _APART = r"[\pM\x{1100}-\x{11FF}]"
 """Marks and letters that combine with the preceding character in NFKC, such as those of a Korean syllable."""
@@ -53,10 +55,21 @@ def _composed(strings: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray
 
 def words_of(strings: pa.Array) -> pa.Array:
     """The folded words of strings, separated by one space: only letters, marks and digits."""
-    apart = pc.replace_substring_regex(folded(strings), f"({UNSPACED})", r" \1 ")
-    return pc.utf8_trim(pc.replace_substring_regex(apart, _SEPARATORS, " "), " ")
+    strings = folded(strings)
+    if not _is_ascii(strings):
+        strings = pc.replace_substring_regex(strings, f"({UNSPACED})", r" \1 ")
+    return pc.utf8_trim(_without_separators(strings, " "), " ")
 
 
 def letters_of(strings: pa.Array) -> pa.Array:
     """The same without spaces."""
-    return pc.replace_substring_regex(folded(strings), _SEPARATORS, "")
+    return _without_separators(folded(strings), "")
+
+
+def _without_separators(strings: pa.Array, replacement: str) -> pa.Array:
+    """Strings with something else in place of what is neither a letter nor a mark nor a digit."""
+    return pc.replace_substring_regex(strings, _ASCII_SEPARATORS if _is_ascii(strings) else _SEPARATORS, replacement)
+
+
+def _is_ascii(strings: pa.Array) -> bool:
+    return bool(pc.all(pc.string_is_ascii(strings), min_count=0).as_py())

@@ -6,6 +6,7 @@ Everything is done by columns, so that tens of millions of rows take seconds and
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -78,8 +79,11 @@ def assemble(
     concepts = ConceptIndices(codes)
     for name in _ENDS:
         may_point_at = np.ones_like(has_name) if name == "parents" else has_name
-        tables[name] = _links(name, columns.pop(name), concepts, may_point_at, tally)
-        _release()
+        if any(len(column) for column in columns[name].values()):
+            tables[name] = _links(name, columns.pop(name), concepts, may_point_at, tally)
+            _release()
+        else:
+            tables[name] = _no_links(name)
     return tables, sources_of(tables, sources, {source.name, *of_codes}), {"records": tally}
 
 
@@ -243,3 +247,10 @@ def _links(
             column = pa.DictionaryArray.from_arrays(column, names[name])
         columns_of_table[name] = column
     return pa.table(columns_of_table)
+
+
+@cache
+def _no_links(table: str) -> pa.Table:
+    """The table without a row; most small terminologies lack some."""
+    columns = {name: pa.chunked_array([], pa.string() if name == "text" else _ENCODED) for name in COLUMNS[table]}
+    return _links(table, columns, ConceptIndices(pa.array([], pa.string())), np.empty(0, dtype=bool), Tally())

@@ -91,10 +91,8 @@ def open_encoder_readings(recipe: Any) -> list[str]:
             "A synonym is contrasted with all names of other concepts in the batch (InfoNCE, temperature "
             f"{recipe.synonym_temperature:g}), without mining."
         )
-    if recipe.runs > 1:
-        sentences.append(
-            f"The trained weights are the mean of those of {recipe.runs} runs, which differ in their seeds."
-        )
+    if recipe.runs > 1 or recipe.parts_alone(recipe.parts):
+        sentences.append(_averaged(recipe))
     if "definitions" in recipe.parts:
         sentences.append(_definitions(recipe))
     if recipe.corpus:
@@ -215,3 +213,17 @@ def few_shot_readings(recipe: Any) -> list[str]:
         "An anchor is compared with all other training names of its concept.",
         "Validation is in evaluation mode with negatives that are drawn once.",
     ]
+
+
+def _averaged(recipe: Any) -> str:
+    """A sentence on the trainings whose weights are averaged."""
+    several, alone = recipe.runs > 1, recipe.parts_alone(recipe.parts)
+    runs = f"{recipe.runs} runs, which differ in their seeds" if several else "one run"
+    if not alone:
+        return f"The trained weights are the mean of those of {runs}."
+    number = f"{recipe.runs} encoders that were" if several else "an encoder that was"
+    parts = ", and of ".join(f"{number} trained on the part {part} alone" for part in alone)
+    return (
+        f"The trained weights are an average of those of {runs}, and of {parts}, without self-distillation (weight "
+        f"{recipe.alone_weight:g} each, where a run has 1)."
+    )

@@ -84,3 +84,15 @@ def test_a_configuration_with_fewer_parts_needs_no_other_change(parts: tuple[str
     given = ["--corpus", "none", "--parts", *parts, "--shares", *["1"] * len(parts), "--trees", "none"]
     recipe = check(*given, configuration="open_encoder_english.yaml")
     assert recipe.relation_preset == "sapbert" and recipe.corpus_license and len(recipe.partners) == 4
+
+
+@pytest.mark.parametrize("parts", [("synonyms",), ("synonyms", "hierarchy")])
+def test_a_part_alone_of_a_file_is_left_out_with_its_part(parts: tuple[str, ...], tmp_path: Path):
+    """Catches an encoder of a part that the command leaves out, and a value of a file that an ablation must undo."""
+    more = (
+        f"extends: {CONFIGS / 'open_encoder_smoke.yaml'}\nalone: [hierarchy]\nalone_steps: 3\nruns: 2\nsmoke: false\n"
+    )
+    (tmp_path / "more.yaml").write_text(more)
+    recipe = check("--parts", *parts, "--shares", *["1"] * len(parts), configuration=str(tmp_path / "more.yaml"))
+    alone = [run.recipe.parts for run in recipe.planned_runs(recipe.parts, 0)[recipe.runs :]]
+    assert alone == ([["hierarchy"]] * 2 if "hierarchy" in parts else [])

@@ -1,0 +1,114 @@
+"""Several trainings of one command, whose weights are averaged: runs with other seeds, and parts that are trained alone.
+
+The sources are Wortsman et al., *Model soups: averaging weights of multiple fine-tuned models improves accuracy without
+increasing inference time*, ICML 2022 (uniform soup, section 2), and Ilharco et al., *Editing models with task arithmetic*,
+ICLR 2023 (section 2: the weights that one task adds to those of the base model, scaled).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from st_biomed.errors import InputError
+from st_biomed.settings.checks import COUNT, about, above, check_unused
+from st_biomed.settings.origins import later
+from st_biomed.training.text_part import TEXTS, TextPartArguments
+
+
+class Run(NamedTuple):
+    """One of the trainings.
+
+    Attributes:
+        name: Name of its phase.
+        recipe: The arguments of its parts.
+        weight: Its weight in the average of all trainings.
+        arguments: Arguments of the trainer in it.
+        suffix: What distinguishes its parts from those of the runs with all parts.
+    """
+
+    name: str
+    recipe: Any
+    weight: float
+    arguments: dict[str, Any]
+    suffix: str = ""
+
+
+@dataclass
+class SeveralRunsArguments(TextPartArguments):
+    """Which trainings are averaged."""
+
+    runs: int = field(
+        default=1,
+        metadata=about(
+            "number of encoders that are trained with consecutive seeds; their weights are averaged", COUNT
+        ),
+    )
+    alone: list[str] = field(
+        default_factory=list,
+        metadata={
+            "help": "parts that other encoders train alone, one for each run and without self-distillation; they are averaged "
+            "with those of the runs; none for none"
+        },
+    )
+    alone_weight: float = field(
+        default=0.5,
+        metadata=about("weight of an encoder that trains a part alone in their average; a run has 1", above(0)),
+    )
+    alone_steps: int | None = field(
+        default=None, metadata=about("steps of each encoder that trains a part alone; max_steps by default", COUNT)
+    )
+
+    def parts_alone(self, parts: Sequence[str]) -> list[str]:
+        """The parts that are trained alone: those of ``alone`` that are among the parts to train together."""
+        return [part for part in self.alone if part in parts]
+
+    def check_alone(self, parts: Sequence[str]) -> None:
+        """Raise InputError if the parts to train alone are invalid.
+
+        Args:
+            parts: Names of the parts to train together.
+
+        Raises:
+            InputError: One is not among these parts, unless they were chosen in a later place; one is repeated or has no loss
+                of its own; or an option is given without them.
+        """
+        alone = self.parts_alone(parts)
+        if not alone:
+            check_unused(self, ("alone_weight", "alone_steps"), "alone none", by=("alone", "parts"))
+        possible = [part for part in parts if part != TEXTS]
+        missing = set(self.alone) - set(possible) if not later(self, "alone", ("parts",)) else set(alone) & {TEXTS}
+        if missing or len(set(self.alone)) < len(self.alone):
+            raise InputError(
+                f"alone: none, or different ones of {' '.join(possible)} are possible, found {' '.join(self.alone)}"
+            )
+
+    def planned_runs(self, parts: Sequence[str], seed: int) -> list[Run]:
+        """The trainings in their order: those with all parts, then those of each part alone, each with consecutive seeds.
+
+        Args:
+            parts: Names of the parts to train together.
+            seed: The first seed.
+
+        Returns:
+            Trainings whose weights add up to 1.
+        """
+        alone = self.parts_alone(parts)
+        weight = 1 / (self.runs * (1 + len(alone) * self.alone_weight))
+        planned = [Run(f"run-{i + 1}", self, weight, {"seed": seed + i}) for i in range(self.runs)]
+        steps = {} if self.alone_steps is None else {"max_steps": self.alone_steps}
+        for part in alone:
+            only: dict[str, Any] = {"parts": [part], "shares": [1.0], "distillation": 0.0}
+            recipe = replace(self, **only)
+            planned += [
+                Run(
+                    f"{part}-{i + 1}",
+                    recipe,
+                    self.alone_weight * weight,
+                    {"seed": seed + i, **steps},
+                    suffix="-alone",
+                )
+                for i in range(self.runs)
+            ]
+        return planned
