@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import COUNT, about, above, check_unused
 from st_biomed.settings.origins import later
-from st_biomed.training.text_part import TEXTS, TextPartArguments
+from st_biomed.training.text_part import TextPartArguments
 
 
 class Run(NamedTuple):
@@ -71,15 +71,15 @@ class SeveralRunsArguments(TextPartArguments):
             parts: Names of the parts to train together.
 
         Raises:
-            InputError: One is not among these parts, unless they were chosen in a later place; one is repeated or has no loss
-                of its own; or an option is given without them.
+            InputError: One is unknown, has no loss of its own or is repeated; one is not among these parts, unless they were
+                chosen in a later place; or an option is given without them.
         """
         alone = self.parts_alone(parts)
         if not alone:
             check_unused(self, ("alone_weight", "alone_steps"), "alone none", by=("alone", "parts"))
-        possible = [part for part in parts if part != TEXTS]
-        missing = set(self.alone) - set(possible) if not later(self, "alone", ("parts",)) else set(alone) & {TEXTS}
-        if missing or len(set(self.alone)) < len(self.alone):
+        possible = [part for part in self.options_of_parts() if part in parts]
+        known = self.options_of_parts() if later(self, "alone", ("parts",)) else possible
+        if not set(self.alone) <= set(known) or len(set(self.alone)) < len(self.alone):
             raise InputError(
                 f"alone: none, or different ones of {' '.join(possible)} are possible, found {' '.join(self.alone)}"
             )

@@ -88,7 +88,7 @@ def test_relations_that_are_measured_are_held_out(tmp_path: Path):
         ),
         (
             ["--alone", "texts"],
-            "alone: none, or different ones of synonyms definitions hierarchy relations are possible, found texts",
+            "alone: none, or different ones of synonyms hierarchy relations definitions are possible, found texts",
         ),
         (["--alone", "hierarchy", "hierarchy"], "alone: none, or different ones of"),
         (["--alone_steps", "3"], "alone_steps: is not used with alone none"),

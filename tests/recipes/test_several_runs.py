@@ -20,23 +20,23 @@ from st_biomed.training.teacher import TeacherVectors
 
 SMOKE = str(Path(open_encoder.__file__).parent / "configs" / "open_encoder_smoke.yaml")
 SEVERAL = (
-    *(
+    *[
         "--runs",
-        2,
+        "2",
         "--smoke",
         "false",
         "--max_steps",
-        4,
+        "4",
         "--per_device_train_batch_size",
-        16,
+        "16",
         "--partners",
-        1,
-        1,
-        1,
-        0,
-    ),
-    *("--held_out_names", 0, "--eval_strategy", "no", "--save_strategy", "steps", "--save_steps", 2),
-    *("--learning_rate", 1e-3, "--average", 0.5, "--logging_steps", 2),
+        "1",
+        "1",
+        "1",
+        "0",
+    ],
+    *["--held_out_names", "0", "--eval_strategy", "no", "--save_strategy", "steps", "--save_steps", "2"],
+    *["--learning_rate", "1e-3", "--average", "0.5", "--logging_steps", "2"],
 )
 
 
@@ -89,20 +89,20 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
         more = ("--alone", "hierarchy", "--resume_from_checkpoint", "true", "--overwrite", "true")
         run(patch, "--output_dir", out, *given, *more)
         assert started == ["hierarchy-1-training", "hierarchy-2-training"]
-        only = (
+        only = [
             "--parts",
             "hierarchy",
             "--shares",
-            1,
+            "1",
             "--distillation",
-            0,
+            "0",
             "--runs",
-            1,
+            "1",
             "--max_steps",
-            2,
+            "2",
             "--seed",
-            43,
-        )
+            "43",
+        ]
         run(patch, "--output_dir", tmp_path / "only", *given[:-4], *only)
     phases = Path(f"{out}-training") / "phases"
     runs, alone = ([weights(phases / f"{name}-{i}") for i in (1, 2)] for name in ("run", "hierarchy"))
