@@ -100,6 +100,6 @@ def test_a_part_alone_of_a_file_is_left_out_with_its_part(parts: tuple[str, ...]
 
 def test_an_unknown_part_alone_is_refused_wherever_the_parts_come_from(tmp_path: Path):
     """Catches a mistyped part of a file that is dropped in silence."""
-    (tmp_path / "more.yaml").write_text(f"extends: {CONFIGS / 'open_encoder_smoke.yaml'}\nalone: [hierachy]\n")
-    with pytest.raises(InputError, match="^alone: none, or different ones of synonyms are possible, found hierachy"):
+    (tmp_path / "more.yaml").write_text(f"extends: {CONFIGS / 'open_encoder_smoke.yaml'}\nalone: [trees]\n")
+    with pytest.raises(InputError, match="^alone: none, or different ones of synonyms are possible, found trees"):
         check("--parts", "synonyms", "--shares", "1", configuration=str(tmp_path / "more.yaml"))
