@@ -9,7 +9,7 @@ export HF_HUB_DISABLE_PROGRESS_BARS = 1
 export TOKENIZERS_PARALLELISM = false
 export OMP_WAIT_POLICY ?= PASSIVE
 
-.PHONY: quickstart open-encoder replicate-hiprbert test realdata lint format bench docs test-lowest release-check fuzz clean
+.PHONY: quickstart open-encoder replicate-hiprbert test test-long realdata lint format bench docs test-lowest release-check fuzz clean
 
 $(STAMP): pyproject.toml constraints.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3.11" >&2; exit 2; }
@@ -23,12 +23,15 @@ quickstart: $(STAMP)  ## train and evaluate a hierarchical term encoder on ICD-1
 
 PYTEST = HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: $(STAMP)  ## every test that needs neither a network nor the development data; WORKERS processes of one thread
-	$(PYTEST)
+test: $(STAMP)  ## the tests of all parts that take less than seconds, without a network or the development data; WORKERS processes of one thread
+	$(PYTEST) -m "not long and not realdata and not slow"
 
-realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA)
+test-long: $(STAMP)  ## the other tests without the development data: whole recipes, the pages, several processes, simulations
+	$(PYTEST) -m "long and not realdata and not slow"
+
+realdata: $(STAMP)  ## the tests on the open development data (ST_BIOMED_DATA); WORKERS processes of one thread
 	$(BIN)/python -m pip download --quiet --no-deps --dest $(VENV)/wheels pykeen==1.11.1 || echo "pykeen, whose package has public graphs, is not available: their tests are skipped"
-	HF_HUB_OFFLINE=1 $(BIN)/python -m pytest -q -m realdata
+	$(PYTEST) -m realdata
 
 replicate-hiprbert: $(STAMP)  ## the committed figures of HiPrBERT, three seeds: ICD-10-CM comes with the package
 	for seed in 0 1 2; do HF_HUB_OFFLINE=1 $(BIN)/python recipes/hiprbert.py recipes/configs/hiprbert_open.yaml \

@@ -4,7 +4,7 @@
     python evaluation/cells.py out/parts/results.jsonl out/controls/results.jsonl --reference "all 0.8" -o out/parts/report.md
 
 The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose cells
-are CELL SHARE; a trial without a seed, such as the base model, stands for each seed. A row has the mean figure of a cell over its
+are CELL SHARE; a model or trial without a seed, such as the base model, stands for each seed. A row has the mean figure of a cell over its
 seeds, and the mean of the differences from the reference with the same seed, with Student's 95% interval if there are two seeds. The interval says what
 other seeds would change on the same mentions. A difference whose interval contains 0 is not shown by these seeds. Of several
 results of a model and a benchmark, those with the last settings are taken, and a note says which are left out.
@@ -50,19 +50,24 @@ def main() -> None:
 
 
 def figures(results: Iterable[Result], also: Collection[str] = ()) -> Figures:
-    """The primary figures of the models that are named CELL-SEED, and others; models with other names are left out.
+    """The primary figures of the models that are named CELL-SEED, and others; models without a seed stand for each seed.
 
     Args:
         results: The results.
         also: Names of other metrics without the evaluator's prefix; those that an evaluator has are taken.
     """
+    named = [(result.model.rpartition("-"), result) for result in results if not result.is_raw]
+    seeds = {int(seed) for (cell, _, seed), _ in named if cell and seed.isdigit()}
     found: Figures = {}
-    for result in results:
-        cell, _, seed = result.model.rpartition("-")
-        if cell and seed.isdigit() and not result.is_raw:
-            others = [f"{result.evaluator}_{name}" for name in also]
-            for metric in dict.fromkeys([result.primary, *(name for name in others if name in result.metrics)]):
-                found.setdefault(metric, {}).setdefault(cell, {})[int(seed)] = result.metrics[metric]
+    for (cell, _, seed), result in named if seeds else ():
+        if cell and seed.isdigit():
+            of_cell, of_line = cell, {int(seed)}
+        else:
+            of_cell, of_line = result.model, seeds
+        others = [f"{result.evaluator}_{name}" for name in also]
+        for metric in dict.fromkeys([result.primary, *(name for name in others if name in result.metrics)]):
+            given = dict.fromkeys(of_line, result.metrics[metric])
+            found.setdefault(metric, {}).setdefault(of_cell, {}).update(given)
     return found
 
 

@@ -3,7 +3,8 @@
 # files of data.yaml. Usage: bash evaluation/sapbert_open.sh [all | ablations | united | medic], one seed: the figures of
 # results/sapbert_open.md; or [experiment | pretrain | finetune | scorecard]: mining, losses and adapters with the seeds of
 # SEEDS ("0 1 2"), then each of them fine-tuned. A model that is there is not trained again. The scorecard and the results
-# are left in out/sapbert_experiment. MORE has further arguments for every training, e.g. MORE="--smoke true".
+# are left in out/sapbert_experiment. CELLS has the models of the experiment to train (all of them), e.g. "ms no_mining
+# ncbi_disease-ms". MORE has further arguments for every training, e.g. MORE="--smoke true".
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -36,15 +37,16 @@ train() { # terminology, arguments
         --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "${@:2}"
 }
 unmeasured="--eval_strategy no --save_strategy no --load_best_model_at_end false"
+wanted() { [[ " ${CELLS:-$1} " == *" $1 "* ]]; }
 pretrain() { # name, seed, arguments; 100 steps
-    if [ ! -f "$out/$1-$2/run.json" ]; then
+    if wanted "$1" && [ ! -f "$out/$1-$2/run.json" ]; then
         # shellcheck disable=SC2086
         train all $unmeasured --max_steps 100 --seed "$2" --output_dir "$out/$1-$2" "${@:3}" ${MORE:-}
     fi
 }
 finetune() { # data set, name, seed, base model, arguments; the folds of a data set in folds are trained one by one
     local folder="$out/$1-$2-$3"
-    if [ ! -f "$folder/run.json" ] && [ ! -f "$folder/finished" ]; then
+    if wanted "$1-$2" && [ ! -f "$folder/run.json" ] && [ ! -f "$folder/finished" ]; then
         # shellcheck disable=SC2086
         python recipes/sapbert_finetune.py "recipes/configs/sapbert_finetune_${way:-paper}.yaml" --linking "$1" --base_model "$4" \
             --seed "$3" --eval_strategy no --disable_tqdm true --overwrite true --cache_dir "$out/evaluation/vectors" \
@@ -71,6 +73,13 @@ losses="infonce nca lifted lifted_generalized circle triplet"
 # on which nothing is fine-tuned.
 sets="ncbi_disease bc5cdr_disease bc5cdr_chemical cometa_stratified"
 measured="ncbi_disease_with_mentions bc5cdr_disease_with_mentions bc5cdr_chemical_with_mentions cometa_zeroshot mayosrs"
+cells="ms no_mining $losses cosine adapter_large adapter_small $(for set in $sets; do printf "$set-%s " base ms no_mining $losses cosine lora biosyn; done)"
+for cell in ${CELLS:-}; do
+    if [[ " $cells" != *" $cell "* ]]; then
+        echo "no cell $cell: $cells" >&2
+        exit 2
+    fi
+done
 case "${1:-ablations}" in
 all)
     for step in ablations united medic; do bash evaluation/sapbert_open.sh "$step"; done
@@ -137,8 +146,8 @@ scorecard) # every model that is there, on every benchmark that has its data; th
             $(for name in $(available $sets $measured); do echo "-b $name"; done)
     }
     for file in "$out"/evaluation/scorecard.*; do cp "$file" "$out/scorecard.${file##*.}"; done
-    for reference in ms no_mining ncbi_disease-base ncbi_disease-ms; do # over seeds
-        [ -d "$out/$reference-${seeds%% *}" ] || continue
+    for reference in base ms no_mining ncbi_disease-base ncbi_disease-ms; do # over seeds
+        [ "$reference" = base ] || [ -d "$out/$reference-${seeds%% *}" ] || continue
         python evaluation/cells.py "$out/evaluation" --reference $reference -o "$out/against_$reference.md"
     done
     ;;

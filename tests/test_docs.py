@@ -41,6 +41,7 @@ HOMES = (
 )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
 def test_classes_arguments_and_configurations_exist(page: Path):
     """Catches a page that a renaming left behind."""

@@ -223,6 +223,7 @@ def as_small(words: list[str]) -> list[str]:
 WITH_SLOW = [page for page in RUN if any(block.slow for block in blocks(page))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", RUN, ids=named)
 def test_a_page_does_what_it_says(page: Path, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """All its blocks but slow ones in one folder, in order, with a tiny encoder in place of MiniLM and a Hub in this process."""

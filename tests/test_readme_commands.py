@@ -21,6 +21,8 @@ from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES
 from tests.printed_code import GUIDES, README, commands, examples, without
 
+pytestmark = pytest.mark.long
+
 README_TEXT = without(README.read_text("utf-8"), "Publishing")
 GUIDES_TEXT = "\n".join(page.read_text("utf-8") for page in GUIDES)
 PRINTS = "concept_names("

@@ -80,6 +80,7 @@ def numbers(cls: Any) -> Iterator[tuple[str, Any]]:
             yield option.name, float if float in kinds else int
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_numbers_of_a_recipe(cls: Any):
     """Catches a new field that takes NaN, infinity or a number that overflows something later."""
@@ -89,6 +90,7 @@ def test_numbers_of_a_recipe(cls: Any):
                 read_settings((cls,), [f"--{name}={value}"])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)
 def test_texts_of_a_recipe(cls: Any, tmp_path: Path):
     """Catches a text that the operating system refuses with a ``ValueError``."""

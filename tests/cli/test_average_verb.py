@@ -95,6 +95,7 @@ def test_the_average_is_a_release_that_names_what_went_into_it(run, models: list
     assert f" 0.250  {digests[0][:12]}  a" in done.stdout and "were not searched for" not in done.stdout
 
 
+@pytest.mark.long
 def test_the_pooling_of_the_runs_is_in_the_record(run, tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a base that is measured with another pooling than the averaged models began with."""
     monkeypatch.chdir(tmp_path)
@@ -139,6 +140,7 @@ def test_names_of_every_model_s_terminologies_are_looked_for(run, models: list[s
     assert "may not be released" in line and "config.json" in line and not Path("c").exists()
 
 
+@pytest.mark.long
 def test_publishing_finds_them_beside_the_models_or_asks_for_them(run, models: list[str], licensed: Terminology):
     """Catches a folder that passes the check since its record names nothing."""
     from st_biomed.errors import InputError
@@ -175,6 +177,7 @@ def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folde
     assert record("c")["license"] == "other"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -14,6 +14,7 @@ from st_biomed.errors import InputError
 _MAIN = "from st_biomed.cli import main; main()"
 
 
+@pytest.mark.long
 def test_a_person_s_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     process = subprocess.run(
         [sys.executable, "-c", _MAIN, "stats", str(tmp_path)], capture_output=True, text=True, check=False

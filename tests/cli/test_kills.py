@@ -70,6 +70,7 @@ FAST = {("read", True): 15, ("index", True): 19, ("train kge", True): 60}
 """The steps between two kills, in the tests that run always."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "overwrite"), FAST)
 def test_a_kill_leaves_one_whole_version(name: str, overwrite: bool, inputs: dict[str, Path], tmp_path: Path):
     assert killed(name, inputs, tmp_path, overwrite=overwrite, stride=FAST[name, overwrite]) > 1

@@ -78,6 +78,7 @@ def test_what_is_refused(refused: Callable[..., str], run: Callable, toy_folder:
     assert "or replace it with --overwrite" in refused("mentions", toy_folder, text, "-o", output)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", ["csv", "tsv.gz", "jsonl", "parquet"])
 def test_a_table_has_the_rows_of_the_dataset(
     suffix: str, run: Callable, toy_folder: Path, text: Path, tmp_path: Path
@@ -109,6 +110,7 @@ def test_positions_are_of_the_composed_document(run: Callable, toy_folder: Path,
     assert (row["document"], row["term"], row["codes"]) == ("d", "flumpa disease", "TOY:D0")
 
 
+@pytest.mark.long
 def test_what_a_table_refuses(
     refused: Callable[..., str], run: Callable, toy_folder: Path, text: Path, tmp_path: Path
 ) -> None:

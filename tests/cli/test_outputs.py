@@ -51,6 +51,7 @@ def left_beside(output: Path) -> list[str]:
 # ---------------------------------------------------------------------- one process at a time
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", verbs({*VERBS} - {"evaluate"}, always=QUICK))
 def test_the_second_one_is_told_at_once_who_writes_there(name: str, inputs: dict[str, Path], tmp_path: Path):
     """At once: before what it reads, which is not even there."""
@@ -69,6 +70,7 @@ def test_the_second_one_is_told_at_once_who_writes_there(name: str, inputs: dict
     assert not output.exists() and left_beside(output) == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", verbs({"read", "index", "train kge", "mentions"}, always=("index",)))
 def test_two_at_a_time_leave_what_one_leaves(name: str, inputs: dict[str, Path], tmp_path: Path):
     """Catches rows of two processes in one matrix, of which the checksum is then taken."""
@@ -164,11 +166,13 @@ def fits(name: str, inputs: dict[str, Path], output: Path, limit: int) -> bool:
     return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", verbs(always=QUICK))
 def test_a_full_disk_is_one_line(name: str, inputs: dict[str, Path], tmp_path: Path):
     assert not fits(name, inputs, output_of(VERBS[name], tmp_path), 300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", verbs(always=("index",)))
 def test_nothing_that_a_full_disk_left_is_taken_for_whole(name: str, inputs: dict[str, Path], tmp_path: Path):
     verb, output = VERBS[name], output_of(VERBS[name], tmp_path)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from st_biomed.leaderboard.results import Result, ResultsFolder
 
 
+@pytest.mark.long
 def test_both_pictures_are_drawn(run: Callable, tiny_bert_folder: Path, toy_folder: Path, tmp_path: Path):
     options = ("--concepts", 3, "--names", 2)
     result = run("picture", "concepts", toy_folder, tiny_bert_folder, "-o", tmp_path / "map.png", *options)
@@ -58,6 +61,7 @@ def test_what_may_not_stand_side_by_side_is_left_out_and_said(
     assert "none of 1 results was scored as published; `st-biomed evaluate --as-published` does" in refused(*words)
 
 
+@pytest.mark.long
 def test_measurements_are_drawn_from_their_folder(
     run: Callable, refused: Callable[..., str], tiny_bert_folder: Path, toy_folder: Path, tmp_path: Path
 ):

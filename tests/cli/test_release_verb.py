@@ -53,6 +53,7 @@ def test_without_push_the_plan_is_printed_and_nothing_is_sent(run, folder: Path,
     assert hub.repos == {}
 
 
+@pytest.mark.long
 def test_with_push_it_is_published_once(run, refused, folder: Path, licensed: Path, hub: LoopbackHub):
     """Catches an option of the command line that does not reach the Hub."""
     words = ["release", folder, "org/tiny", "--terminology", licensed, "--push"]

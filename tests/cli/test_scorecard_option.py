@@ -96,6 +96,7 @@ def test_a_base_that_cannot_be_measured_is_said(run: Callable, place: Path):
     assert "no scorecard: gone was not measured\n" in result.stderr and "not measured: gone: " in result.stderr
 
 
+@pytest.mark.long
 def test_it_becomes_a_picture_and_the_top_of_the_card(run: Callable, refused: Callable[..., str], place: Path):
     assert "no scorecard found" in refused("picture", "scorecard", "out", "-o", "a.svg")
     assert "out/scorecard.json: no scorecard found" in refused("release", "seed0", "--scorecard", "out")

@@ -15,6 +15,7 @@ def run(*arguments: object):
     return CliRunner().invoke(app, ["train", *map(str, arguments)])
 
 
+@pytest.mark.long
 def test_a_recipe_runs_with_a_bundled_configuration(
     tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +16,10 @@ from st_biomed.linking_data import LinkingDataset, open_linking
 from st_biomed.linking_data.dictionaries import dictionary_forms
 from st_biomed.linking_data.formats import format_options, linking_format
 from st_biomed.linking_data.gold_ids import NIL
+from tests.hash_seeds import read_under_two_hash_seeds
 from tests.readers.mutations import mutated
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"
-
-_DIGEST = """
-import json, sys
-from st_biomed.linking_data import open_linking
-name, path, dictionary, options = json.loads(sys.argv[1])
-dataset = open_linking(name, path, dictionary=dictionary, **options)
-mentions = [(s, m.text, m.parts, [sorted(g) for g in m.gold], m.document, m.start) for s in dataset.mentions for m in dataset.split(s)]
-print(json.dumps([mentions, dataset.dictionary.digest, dataset.documents, [str(t) for t in dataset.tallies.values()]]))
-"""
 
 
 class LinkingContract:
@@ -104,18 +92,10 @@ class LinkingContract:
 
     def test_the_same_under_two_hash_seeds(self) -> None:
         """Catches an order taken from a set."""
-        arguments = json.dumps([self.format, str(self.path), self.dictionary_path(), self.options])
-        found = {
-            subprocess.run(
-                [sys.executable, "-c", _DIGEST, arguments],
-                env={**os.environ, "PYTHONHASHSEED": seed},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            for seed in ("1", "2")
-        }
-        assert len(found) == 1
+        first, second = read_under_two_hash_seeds(
+            "linking", self.format, str(self.path), self.dictionary_path(), self.options
+        )
+        assert first == second
 
     def test_format_says_what_it_is(self) -> None:
         module = linking_format(self.format)

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -32,16 +28,10 @@ from st_biomed.records import (
     single_spaced,
 )
 from st_biomed.terminology import Terminology
+from tests.hash_seeds import read_under_two_hash_seeds
 from tests.readers.mutations import check_contract, check_survives, mutated
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "readers"
-
-_DIGEST = """
-import json, sys
-from st_biomed.terminology import Terminology
-name, path, options = json.loads(sys.argv[1])
-print(Terminology.read(name, path, **options).digest)
-"""
 
 
 class ReaderContract:
@@ -72,21 +62,11 @@ class ReaderContract:
         assert tally.n_read > 0
         assert tally.adds_up(), str(tally)
 
-    @pytest.mark.slow
     def test_digest_is_the_same_under_two_hash_seeds(self) -> None:
         """Catches an order taken from a set."""
-        arguments = json.dumps([self.reader, None if self.path is None else str(self.path), self.options], default=str)
-        digests = {
-            subprocess.run(
-                [sys.executable, "-c", _DIGEST, arguments],
-                env={**os.environ, "PYTHONHASHSEED": seed},
-                capture_output=True,
-                text=True,
-                check=True,
-            ).stdout
-            for seed in ("1", "2")
-        }
-        assert len(digests) == 1
+        path = None if self.path is None else str(self.path)
+        first, second = read_under_two_hash_seeds("terminology", self.reader, path, self.options)
+        assert first == second
 
     def test_every_code_is_a_curie_of_a_declared_source(self, records: list[Record]) -> None:
         """Catches bare codes, which collide when terminologies are merged."""

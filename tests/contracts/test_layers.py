@@ -77,6 +77,7 @@ def test_an_upward_import_is_seen(tmp_path: Path):
     assert RANK["losses"] >= RANK["readers"]
 
 
+@pytest.mark.long
 def test_importing_the_package_is_light():
     """`import st_biomed` costs nothing that a person without torch would miss, and the lazy names still work."""
     code = (

@@ -56,6 +56,7 @@ WORDS = st.text("ab -'.", min_size=1, max_size=6)
 NAMES = st.lists(WORDS.filter(lambda word: any(map(str.isalpha, word))), min_size=1, max_size=8)
 
 
+@pytest.mark.long
 @given(NAMES, st.text("abAB -'.\n", max_size=60))
 def test_mentions_are_those_of_a_scan_over_all_terms_and_places(names: list[str], text: str):
     """Catches a step that is taken across an end of the text, a shorter match that hides a longer, or a lost collision."""

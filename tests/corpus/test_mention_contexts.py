@@ -65,6 +65,7 @@ def test_what_hangs_on_the_mention_stays_outside_the_markers():
     ]
 
 
+@pytest.mark.long
 @given(st.lists(st.sampled_from(WORDS), max_size=40), st.integers(1, 9))
 def test_windows_are_those_of_a_naive_count(words: list[str], window: int):
     """Catches a window that reaches into the neighbor document, is too short inside one, or loses the mention."""
@@ -103,6 +104,7 @@ def test_columns_say_what_was_found_where():
     check_terminology(found.dataset, TERMINOLOGY.digest)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("caps", [Caps(), Caps(3, 5)])
 def test_parts_have_the_rows_and_the_mentions_of_the_text(caps: Caps, monkeypatch: pytest.MonkeyPatch):
     """Catches a mention of another document of its block, one with escaped markers, and counts of the parts alone."""
@@ -181,6 +183,7 @@ def test_a_tokenizer_counts_pieces_and_words_stay_whole():
     assert contexts("aaaa bb flumpa c", window=11, tokenizer=Letters()) == ["bb [Ms] flumpa [Me] c"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("caps", [Caps(), Caps(3, 5)])
 def test_two_processes_give_the_rows_of_one(caps: Caps, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     """Catches rows in the order in which processes end, and a sample that depends on how the work is shared out."""

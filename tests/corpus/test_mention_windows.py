@@ -65,6 +65,7 @@ def test_mentions_that_share_a_word_stay_together():
     ]
 
 
+@pytest.mark.long
 @given(
     st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), max_size=4),
     st.integers(1, 7),
@@ -90,6 +91,7 @@ def test_sequences_hold_every_word_once_and_every_mention_whole(texts: list[str]
     assert n_mentions + sum(found.coverage.dropped.values()) == found.coverage.mentions
 
 
+@pytest.mark.long
 def test_two_processes_give_the_rows_of_one(tmp_path):
     documents = [Document(str(i), "uno flumpa mimi terkia " * 9) for i in range(9)]
     rows_of_one = mention_windows(MATCHER, documents, tokens=5)

@@ -220,6 +220,7 @@ def damages(whole: Path, other: Path, name: str, damaged: Path) -> Iterator[str]
         yield way
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "kind",
     [

@@ -45,6 +45,7 @@ KINDS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_is_loaded_to_the_same_vectors(kind: str, tiny_bert: SentenceTransformer, tmp_path: Path) -> None:
     """Catches a class, a prompt or the similarity lost on the way, and code of the folder that is run."""

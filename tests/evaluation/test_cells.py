@@ -43,6 +43,13 @@ def test_a_cell_of_one_seed_or_none_does_not_hold_up_the_others():
     assert "| stated | 1 | 0.200 | +0.100 (one seed) |" in text and "| other | 0 | - | no seed of text |" in text
 
 
+def test_a_model_without_a_seed_stands_for_each():
+    """Catches a base model that no cell can be compared with."""
+    base = [replace(result, model="base") for result in results(base=[0.1])]
+    text = report(figures([*base, *results(text=[0.2, 0.3])]), "base")
+    assert "| text | 2 | 0.250 | +0.150 (-0.485 to +0.785) |" in text
+
+
 def test_results_of_other_settings_are_left_out_and_said(tmp_path, monkeypatch):
     """Catches differences between a cell that was measured on other mentions and the reference."""
     folder, output = ResultsFolder(tmp_path), tmp_path / "report.md"
@@ -112,5 +119,5 @@ def test_other_metrics_are_taken_where_an_evaluator_has_them():
     assert found == {"b_acc@1": {"text": {0: 0.1, 1: 0.2}}, "b_acc@5": {"text": {0: 1.0, 1: 1.0}}}
 
 
-def test_models_without_a_seed_are_left_out():
+def test_models_without_a_seed_alone_are_no_cells():
     assert not figures([Result("b", "b", "base", "x", {}, {"b_acc@1": 0.5}, "b_acc@1", {})])

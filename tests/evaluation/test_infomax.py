@@ -18,6 +18,7 @@ def toy() -> Terminology:
     return Terminology.read("toy")
 
 
+@pytest.mark.long
 def test_a_step_without_learning_has_the_loss_of_guessing(toy: Terminology, tiny_bert):
     """Catches parts that keep their weights, and weights that change at a rate of 0."""
     teacher = TeacherVectors(tiny_bert, toy.strings)
@@ -26,6 +27,7 @@ def test_a_step_without_learning_has_the_loss_of_guessing(toy: Terminology, tiny
     assert none[0]["dgi"] == pytest.approx(2 * math.log(2), abs=0.15)
 
 
+@pytest.mark.long
 def test_learning_lowers_the_losses_of_the_graph(toy: Terminology, tiny_bert):
     """Catches an optimizer that does not get the graph encoder."""
     teacher = TeacherVectors(tiny_bert, toy.strings)
@@ -33,6 +35,7 @@ def test_learning_lowers_the_losses_of_the_graph(toy: Terminology, tiny_bert):
     assert after < 0.8 * before
 
 
+@pytest.mark.long
 def test_the_table_has_a_row_for_each_cell(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     given = ["infomax.py", "toy", "--model", str(tiny_bert_folder), "--batch", "16", "--seeds", "0", "1"]
     given += ["--steps", "1", "2", "--rates", "1e-3", "1e-2", "-o", str(tmp_path / "new" / "infomax.md")]

@@ -228,6 +228,7 @@ def test_relations_of_too_few_pairs_cost_no_draw(toy):
 # ---------------------------------------------------------------------- the same everywhere, and mistakes
 
 
+@pytest.mark.long
 def test_two_processes_draw_the_same_pairs(toy):
     """Catches an order that comes from a set or a hash."""
     program = (

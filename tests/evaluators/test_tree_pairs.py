@@ -82,6 +82,7 @@ def test_more_candidates_than_can_be_listed_are_sampled_and_still_true(toy, monk
         assert len(drawn) == (distances == distance).sum() > 0
 
 
+@pytest.mark.long
 def test_every_pair_of_a_distance_is_equally_likely(toy):
     """Would catch a draw that favors large families: each of n pairs is drawn k/n of the time."""
     hierarchy = Hierarchy(toy)
@@ -106,6 +107,7 @@ def test_the_draw_depends_on_the_seed_and_not_on_the_other_distances(toy):
     assert alone.tolist() != other.tolist()
 
 
+@pytest.mark.long
 def test_two_processes_draw_the_same_pairs(toy):
     """Would catch an order that comes from a set or a hash."""
     program = (

@@ -24,6 +24,7 @@ def toy() -> Hierarchy:
     return Hierarchy(Terminology.read("toy"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(find_spec("simple_icd_10_cm") is None, reason="the package with the tabular list is not installed")
 def test_the_frozen_pairs_are_those_of_the_real_icd10cm():
     """Fails when reading, splitting or drawing changes: then every committed figure has to be measured again."""

@@ -61,6 +61,7 @@ def test_an_error_leaves_the_present_folder_as_it_is(tmp_path: Path):
     assert leftovers(folder) == []
 
 
+@pytest.mark.long
 def test_one_whole_version_stands_after_a_kill_at_every_step(tmp_path: Path):
     folder, steps, versions = tmp_path / "hp", 0, []
 
@@ -79,6 +80,7 @@ def test_one_whole_version_stands_after_a_kill_at_every_step(tmp_path: Path):
     assert versions == sorted(versions, reverse=True), "once the new one stands, the old one never comes back"
 
 
+@pytest.mark.long
 def test_a_new_folder_is_whole_or_absent_after_a_kill_at_every_step(tmp_path: Path):
     folder = tmp_path / "hp"
 
@@ -157,6 +159,7 @@ def test_what_was_begun_stays_and_goes_on(tmp_path: Path):
     assert leftovers(folder) == []
 
 
+@pytest.mark.long
 def test_the_present_folder_stands_until_what_was_begun_is_whole(tmp_path: Path):
     folder = tmp_path / "hp"
 

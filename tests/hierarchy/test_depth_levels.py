@@ -99,6 +99,7 @@ def test_a_recipe_reaches_them_by_name(name: str, tiny_bert: SentenceTransformer
     assert list(pickle.loads(pickle.dumps(part.batches))(rows, 21, True)) == batches
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("distance", ["lca_depth", "hops"])
 @pytest.mark.parametrize("name", LEVEL_FUNCTIONS)
 def test_every_distance_is_weighted(name: str, distance: str, tiny_bert: SentenceTransformer, tmp_path):

@@ -119,6 +119,7 @@ HIERARCHIES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HIERARCHIES)
 @pytest.mark.parametrize("forest", [True, False], ids=["forest", "graph"])
 def test_distances_are_those_of_the_definition(name, forest):
@@ -145,6 +146,7 @@ def test_a_batch_is_a_part_of_the_whole(name):
     assert hierarchy.distance(a[:0], b).shape == (0, 9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HIERARCHIES)
 def test_distances_of_concepts_are_the_same_one_by_one(name):
     """Would catch a sampler that draws by other distances than the loss uses."""

@@ -35,6 +35,7 @@ def swap(pairs):
     return torch.tensor([0, 2, 1, 3, -1], dtype=torch.int8)[pairs.distance.long()]
 
 
+@pytest.mark.long
 def test_pairs_are_drawn_by_the_level_function():
     """Would catch candidates that come from the level of the same number before the function."""
     plain, swapped = Hierarchy(TOY), Hierarchy(TOY, level_function=swap)

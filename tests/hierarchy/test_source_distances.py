@@ -66,6 +66,7 @@ def test_each_source_has_its_own_levels(both: Terminology, a: str, b: str, expec
     assert level(Hierarchy(both, source_distances={"P": "lca_depth"}), a, b) == expected
 
 
+@pytest.mark.long
 def test_a_source_by_itself_has_the_same_distances(both: Terminology):
     """Catches a depth of one source that counts the levels of another."""
     mixed = Hierarchy(both, "hops", source_distances={"P": "lca_depth"}, max_distance=4)

@@ -41,6 +41,7 @@ def train_mrr(trained: TrainedKGE) -> float:
     return validation_mrr(trained.model, graph, graph.train, KnownTriples(graph.triples, len(graph.relations)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["self_adversarial", "one_vs_all"])
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "distmult"])
 def test_a_small_graph_is_learnt(name: str, loss: str) -> None:

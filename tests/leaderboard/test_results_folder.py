@@ -39,6 +39,7 @@ for number in range(15):
 """
 
 
+@pytest.mark.long
 def test_processes_that_share_a_folder_keep_all_their_results(tmp_path: Path):
     """Would catch a command that writes back what it read before another one had added its own."""
     command = [sys.executable, "-c", WRITER, str(Path(__file__).parent), str(tmp_path / "out")]

@@ -102,6 +102,7 @@ def test_the_file_of_rejects_holds_the_bytes_as_they_were(tmp_path: Path) -> Non
     assert [row["text"] for row in load(tmp_path / "out.csv") if row["rank"] != "2"] == ["a\nb", 'g"h', "i"]
 
 
+@pytest.mark.long
 def test_a_quote_that_never_ends_spoils_one_row_of_many(tmp_path: Path) -> None:
     """Catches a stray quote at the beginning of a file that takes all the rest with it."""
     (tmp_path / "in.csv").write_text('text\n"open\n' + "".join(f"flumpa{i}\n" for i in range(30_000)))
@@ -157,6 +158,7 @@ def test_what_is_wrong_with_a_header_is_never_rejected() -> None:
         assert message in str(caught.value)
 
 
+@pytest.mark.long
 def test_a_file_that_is_cut_off_ends_a_job_that_rejects(tmp_path: Path) -> None:
     """Catches a download that ended early and looks whole when bad rows are left out."""
     (tmp_path / "in.csv.gz").write_bytes(gzip.compress(b"text\n" + b"flumpa\n" * 99999)[:-20])

@@ -187,6 +187,7 @@ ConceptIndex.build(Terminology.load(terminology), model, folder, encoding=Encodi
 """
 
 
+@pytest.mark.long
 def test_a_build_that_was_killed_goes_on_and_ends_as_an_unbroken_one(
     many_names: Callable[[int], Terminology], tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -110,6 +110,7 @@ def test_what_is_no_column_is_refused(column: Any, index: ConceptIndex) -> None:
         index.link(column)
 
 
+@pytest.mark.long
 def test_a_dataset_is_linked_by_the_call_itself(index: ConceptIndex) -> None:
     """In several processes, and from the cache the second time; catches an index that is pickled with its vectors."""
     from datasets import Dataset

@@ -9,6 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
 import spacy
 
 from st_biomed.linking import ConceptIndex
@@ -17,6 +18,7 @@ ROOT = Path(__file__).parents[2]
 POINTS = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]["spacy_factories"]
 CODE = """
 import sys
+import pytest
 import spacy
 
 nlp = spacy.blank("en")
@@ -37,6 +39,7 @@ def test_every_entry_point_is_a_factory_of_that_name() -> None:
         assert spacy.registry.factories.get(name) is not None and callable(factory)
 
 
+@pytest.mark.long
 def test_an_installed_package_needs_no_import(index: ConceptIndex, tmp_path: Path) -> None:
     """With the metadata of a wheel on the path; also catches an encoder that is imported for every pipeline."""
     metadata = tmp_path / "site" / "st_biomed_as_installed-0.dist-info"

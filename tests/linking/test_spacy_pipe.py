@@ -77,6 +77,7 @@ def test_conditions_hold_for_concepts_and_names(pipeline: Pipeline) -> None:
 # ---------------------------------------------------------------------- saved and sent
 
 
+@pytest.mark.long
 def test_a_pipeline_comes_back_from_disk_and_bytes(pipeline: Pipeline, tmp_path: Path) -> None:
     nlp = pipeline(**MANY_NAMES, threshold=0.5, label="ZORB", conditions={"types": ["disorder"]})
     expected = [linked(doc) for doc in nlp.pipe(TEXTS)]
@@ -113,6 +114,7 @@ def test_several_processes_give_the_same(pipeline: Pipeline) -> None:
 # ---------------------------------------------------------------------- refusals
 
 
+@pytest.mark.long
 def test_an_index_of_other_names_or_another_encoder_is_refused(
     pipeline: Pipeline, index: ConceptIndex, tiny_bert_folder: Path, tmp_path: Path
 ) -> None:
@@ -146,6 +148,7 @@ def test_an_index_of_other_names_or_another_encoder_is_refused(
         spacy.load(tmp_path / "saved", config=place)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "settings, line",
     [

@@ -14,6 +14,8 @@ from torch.nn.parallel import DistributedDataParallel
 from tests.losses.graph_steps import CLASSES, RELATIONS, TEXTS, encoder_of, step_of
 from tests.two_processes import in_two_processes
 
+pytestmark = pytest.mark.long
+
 CASES = ("sage", "rgcn", "gat", "cached", "one without edges")
 
 # What each process has: rows of the texts, nodes with two targets first, and edges; not equally many.

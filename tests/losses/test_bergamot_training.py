@@ -24,6 +24,7 @@ from tests.losses.graph_steps import (
 )
 
 
+@pytest.mark.long
 def test_a_few_steps_bring_text_and_graph_together(tiny_bert):
     """Catches a part that goes up when it is trained."""
     loss = BergamotLoss(tiny_bert, encoder_of("gat"), relation=RelationMarginLoss(16, RELATIONS))
@@ -82,6 +83,7 @@ def train(model_folder: Path, save: Path, resume: str | None = None, **settings:
     return trainer, loss
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss_class", [BergamotLoss, CachedBergamotLoss])
 def test_a_resumed_run_ends_where_the_uninterrupted_one_does(tiny_bert_folder, tmp_path, loss_class):
     """Catches a graph encoder, a discriminator or a table that starts anew, and corruptions drawn from the start again."""
@@ -99,6 +101,7 @@ def test_a_resumed_run_ends_where_the_uninterrupted_one_does(tiny_bert_folder, t
     SentenceTransformer(str(tmp_path / "whole" / "checkpoint-4"), device="cpu")  # plain, and without a flag
 
 
+@pytest.mark.long
 def test_accumulated_steps_of_the_cached_form_are_those_of_the_plain_one(tiny_bert_folder, tmp_path):
     """Catches gradients of the graph encoder that miss the division by the number of accumulated batches."""
     runs = [

@@ -103,6 +103,7 @@ def test_the_cached_form_has_the_same_gradients(tiny_bert):
     torch.testing.assert_close(*results, atol=1e-6, rtol=0)
 
 
+@pytest.mark.long
 def test_training_finds_the_definition_of_a_name(tiny_bert, tmp_path):
     """Catches a dataset, batches, a lookup or a loss that do not fit together in the host's trainer."""
 

@@ -90,6 +90,7 @@ def drawn_counts(anchor, names, allowed, rng, distribution) -> np.ndarray:
     return np.bincount(drawn, minlength=len(names))[allowed]
 
 
+@pytest.mark.long
 def test_wu2017_draws_all_distances_alike():
     """Of points spread evenly over the sphere, whose distances crowd around 1.4 in 16 dimensions: what it is for."""
     rng = np.random.default_rng(0)

@@ -16,6 +16,8 @@ from torch.nn.parallel import DistributedDataParallel
 from st_biomed.errors import InputError
 from tests.two_processes import in_two_processes
 
+pytestmark = pytest.mark.long
+
 # Half of the names per process, so that one cuts its names into more chunks than the other.
 NAMES = ["flu", "flue", "gout", "gots", "other", "acute gout", "zoster of the ear", "chronic disease (simple)"]
 OTHER = ["pox", "poxe", "kuru", "kurs", "ague", "a, b", "unspecified pox", "type 2 disease with the fever"]

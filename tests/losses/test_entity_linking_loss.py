@@ -63,6 +63,7 @@ def test_a_loop_by_hand_gives_the_same():
     assert loss.compute_loss_from_embeddings([rows], LABELS).item() == pytest.approx(total / 5, abs=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("num_sampled", [None, 6])
 def test_parts_change_nothing(monkeypatch, num_sampled):
     """Catches a last part that is shorter, and a share divided by the sum of its part; derivative by differences."""
@@ -93,6 +94,7 @@ def test_no_matrix_of_mentions_by_entities_is_kept(monkeypatch):
     assert max(saved) == 5000 * 6  # the table itself
 
 
+@pytest.mark.long
 def test_sampling_leaves_the_expectation_of_the_sum():
     """Catches a weight of N / S left out, and the right entity counted twice where it is drawn."""
     rows = queries().detach()[:1]

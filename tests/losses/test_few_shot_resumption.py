@@ -10,6 +10,7 @@ from st_biomed.losses.few_shot_callbacks import FILE_NAME
 from tests.losses.few_shot_runs import Run
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("at", [24, 34], ids=["last step of an epoch", "late within an epoch"])
 def test_training_that_resumes_goes_on_as_it_would_have(tmp_path, at):
     """Twelve steps an epoch; catches negatives drawn anew in the middle of one, and an end of an epoch that is passed over."""

@@ -58,6 +58,7 @@ def test_the_validation_loss_is_the_loss_of_other_names(tmp_path):
         assert found == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.long
 def test_the_best_weights_are_restored(tmp_path):
     """A learning rate that spoils them soon; catches the last weights, and a reference instead of a copy."""
     run = Run(tmp_path, epochs=30, learning_rate=0.05)

@@ -52,6 +52,7 @@ def learned(encoder: GraphEncoder, rate: float, structure: bool = True) -> float
     return sum(history[-5:]) / sum(history[:5])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", MAKE)
 def test_neighbors_that_belong_together_are_learned_at_the_rate_of_a_graph_encoder(kind: str):
     """Catches a summary, a corruption or a discriminator from which nothing can be learned, and a leak: with neighbors that have
@@ -61,6 +62,7 @@ def test_neighbors_that_belong_together_are_learned_at_the_rate_of_a_graph_encod
     assert learned(MAKE[kind](), 3e-3, structure=False) > 0.97
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", MAKE)
 def test_the_rate_of_a_text_encoder_leaves_the_loss_where_it_is(kind: str):
     """Why ``graph_learning_rate`` exists: the same 60 steps at 2e-5."""

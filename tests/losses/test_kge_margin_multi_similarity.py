@@ -104,6 +104,7 @@ def by_double_loop(s: Tensor, kept: tuple[Tensor, Tensor], k: Tensor, settings: 
     return losses
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("detached", [False, True], ids=["literal", "detached"])
 @pytest.mark.parametrize("missing", ["v2", "v1", "skip"])
 @pytest.mark.parametrize("miner", [None, MultiSimilarityMiner(0.1)], ids=str)
@@ -192,6 +193,7 @@ def test_negatives_unrelated_in_the_graph_turn_around_a_half():
     torch.testing.assert_close(value(loss, embeddings, labels, k), 2 * plain)
 
 
+@pytest.mark.long
 @given(
     seed=st.integers(0, 10**6), rows=st.integers(1, 9), classes=st.integers(1, 5), share=st.sampled_from([0, 0.5, 1])
 )

@@ -36,6 +36,7 @@ LOSSES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss_class", LOSSES)
 def test_a_text_of_two_concepts_is_pulled_to_both(loss_class):
     """Catches labels compared as numbers, which would push "crane" from "derrick", and a lookup that is not used."""

@@ -83,6 +83,7 @@ def triplets_of(distances: torch.Tensor, labels: torch.Tensor, margin: float, mo
     return found
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore:mode='easy'")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("distance", DISTANCES)

@@ -77,6 +77,7 @@ coarse = st.lists(st.tuples(*[st.integers(-1, 2)] * 3), min_size=2, max_size=12)
 some_concepts = st.sets(st.integers(0, 4), min_size=1, max_size=3)
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.data(), coarse, st.integers(2, 7), st.integers(2, 7), st.integers(0, 9))
 def test_all_figures_are_those_of_loops_over_all_pairs_whatever_the_chunks(data, vectors, rows, columns, kept):
@@ -126,6 +127,7 @@ def shares_by_loop(predicted: set, gold: set, concepts: Sets, n_concepts: int) -
     return rows
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.data(), coarse, st.integers(1, 3))
 def test_listed_pairs_count_once_if_either_lists_the_other(data, vectors, k):
@@ -154,6 +156,7 @@ def test_listed_pairs_count_once_if_either_lists_the_other(data, vectors, k):
     np.testing.assert_allclose(counts, shares_by_loop(predicted, gold, concepts, len(counts)), atol=1e-12)
 
 
+@pytest.mark.long
 def test_a_similarity_is_the_same_alone_and_in_any_chunk_and_is_the_cosine():
     """A float32 product would give equal pairs other last bits in other chunks; would catch counts made of that noise."""
     rng = np.random.default_rng(0)

@@ -76,6 +76,7 @@ def test_the_test_of_sub_trees_is_that_of_the_drawn_differences(monkeypatch):
     assert len(calls) == 2
 
 
+@pytest.mark.long
 def test_single_pairs_are_exchanged_as_in_a_plain_loop():
     """Would catch ranks taken after the exchange, and differences of the other sign."""
     rows, other = drawn_rows(seed=1)[:, :2], drawn_rows(seed=1)[:, :2]
@@ -90,6 +91,7 @@ def test_single_pairs_are_exchanged_as_in_a_plain_loop():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("near", "far"), [(1.0, 0.0), (0.0, 1.0), (0.3, -0.3)])
 def test_equal_models_differ_as_often_as_the_level_says(near, far):
     """Scores share effects of the sub-trees, also between two sub-trees: would catch a test that counts pairs, or pairs

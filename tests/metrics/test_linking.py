@@ -43,6 +43,7 @@ def is_right(candidate: set[str], gold: list[frozenset[str]], part: int, n_parts
     return candidate == union or any(candidate == group for group in allowed if group)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.tuples(groups, st.integers(1, 3)), min_size=1, max_size=5),
     entries,

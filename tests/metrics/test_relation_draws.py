@@ -97,6 +97,7 @@ def test_one_relation_has_an_interval_as_wide_as_its_standard_error():
     assert found.low < found.value < found.high
 
 
+@pytest.mark.long
 def test_intervals_of_few_relations_cover_the_truth():
     """200 data sets of two relations; would catch draws that leave the negatives or the pairs as they are."""
     rng, means = np.random.default_rng(2), [0.4, 1.2]
@@ -144,6 +145,7 @@ def pair_of_models(rng, means, n_positive, n_negative, noise=1.0, shift=0.0):
     return models
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("own", [False, True], ids=["negatives of all", "negatives of each"])
 def test_p_is_that_of_all_exchanges(own: bool):
     """Seven pairs are exchanged in 128 ways: would catch negatives that are never exchanged, and raw scores that are."""
@@ -169,6 +171,7 @@ def test_p_is_that_of_all_exchanges(own: bool):
     assert test.p_value == pytest.approx(exact, abs=0.02)
 
 
+@pytest.mark.long
 def test_the_test_has_its_size_where_models_do_not_differ():
     """300 pairs of models: would catch a test that finds differences more often than it says."""
     rng = np.random.default_rng(3)
@@ -180,6 +183,7 @@ def test_the_test_has_its_size_where_models_do_not_differ():
     assert np.mean(p_values) == pytest.approx(0.5, abs=0.06)
 
 
+@pytest.mark.long
 def test_of_many_relations_each_is_exchanged_as_a_whole():
     """Models that differ in every relation, and on average not: p of single pairs would be small nine times in ten."""
     rng = np.random.default_rng(4)

@@ -133,6 +133,7 @@ def test_p_exchanges_a_pair_in_all_its_relations():
     assert models[0].compare(models[1], n_resamples=8_000).p_value == pytest.approx(exact, abs=0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [5, MANY_RELATIONS], ids=["pairs are drawn", "groups are drawn"])
 def test_equal_models_differ_as_often_as_the_test_says_with_relations_and_their_inverses(number: int):
     """200 pairs of equal models: at the 5 % level about 5 % differ; 17 % where an inverse counts as another relation."""
@@ -153,6 +154,7 @@ def test_equal_models_differ_as_often_as_the_test_says_with_relations_and_their_
     assert 0.02 <= found <= 0.09 and without_pairs >= 0.11
 
 
+@pytest.mark.long
 def test_many_relations_that_share_their_negatives_differ_as_often_as_the_test_says():
     """The errors of the negatives are in every area: more than 15 of 100 models differ where only signs of areas change."""
     rng = np.random.default_rng(1)

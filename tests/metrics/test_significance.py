@@ -34,6 +34,7 @@ def test_the_interval_of_hits_is_that_of_the_binomial_distribution():
     assert interval.low == pytest.approx(low, abs=0.004) and interval.high == pytest.approx(high, abs=0.004)
 
 
+@pytest.mark.long
 def test_the_interval_covers_the_truth_as_often_as_it_says():
     """500 samples of 80 mentions at .7: would catch one that is systematically narrow."""
     rng = np.random.default_rng(0)

@@ -25,6 +25,7 @@ def workshop(cache: Path, tiny_bert_folder: Path, adapted_folder: Path, tmp_path
     return Workshop(root, tiny_bert_folder, adapted_folder, cache)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", FOLDERS)
 def test_what_ran_is_no_base_model(case: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch):
     """Catches foreign code in a module, an activation, a configuration or a tokenizer that is trained and not released."""

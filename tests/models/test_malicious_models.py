@@ -79,6 +79,7 @@ def test_the_corpus_is_large_enough() -> None:
     assert {name for name in CASES if name.endswith(HUB)} and set(CASES) > LOADS
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_nothing_foreign_runs(case: str, workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> None:
     name = built(case, workshop, monkeypatch)
@@ -94,6 +95,7 @@ def test_nothing_foreign_runs(case: str, workshop: Workshop, monkeypatch: pytest
         assert not workshop.marker.exists(), f"{entry}: foreign code ran"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "case", [pytest.param(case, marks=[pytest.mark.slow] * (case in SLOW)) for case in sorted(RUN_WITH_FLAG)]
 )

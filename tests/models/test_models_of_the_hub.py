@@ -38,6 +38,7 @@ def put(hub: LoopbackHub, name: str, files: dict[str, bytes]) -> None:
     hub.repos[name].commit("main", files)
 
 
+@pytest.mark.long
 def test_a_model_is_downloaded_without_code_and_twice_its_weights(
     hub: LoopbackHub, tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -61,6 +62,7 @@ def test_a_model_is_downloaded_without_code_and_twice_its_weights(
         load_encoder("org/other")
 
 
+@pytest.mark.long
 def test_a_revision_is_the_one_that_is_loaded(hub: LoopbackHub, tiny_bert_folder: Path, tmp_path: Path) -> None:
     put(hub, "org/tiny", files_of(tiny_bert_folder))
     settings = json.loads((tiny_bert_folder / "config_sentence_transformers.json").read_text())

@@ -201,6 +201,7 @@ print(json.dumps({"refused": refused, "vectors": [matrix.tolist() for matrix in 
 """
 
 
+@pytest.mark.long
 def test_a_saved_model_loads_without_this_package(tiny_bert, tmp_path):
     """In a fresh process: refused without the flag, and with it the same vectors from sentence-transformers, from
     transformers' AutoModel (its first token) and after saving again. Catches a model that needs our package."""

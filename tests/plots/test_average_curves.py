@@ -24,6 +24,7 @@ METRICS = ["names_dev_acc@1", "trees_dev_mean_auc"]
 AVERAGING = AveragingData(models=MODELS, metrics=METRICS, tolerance=0.0, curve=CURVE, chosen=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_equal_numbers_give_equal_files(tmp_path: Path, suffix: str):
     """Would catch a date or a random id in the file."""

@@ -50,6 +50,7 @@ def test_names_of_a_concept_lie_together():
     assert (same[np.arange(16), apart.argmin(1)]).all()
 
 
+@pytest.mark.long
 def test_the_file_is_the_same_every_time(tmp_path: Path):
     drawn = draw_names(TERMINOLOGY, n_concepts=4, names_per_concept=4)
     files = [concept_map(tmp_path / name / "a.png", TERMINOLOGY, {"x": embed, "y": embed}, drawn) for name in "ab"]

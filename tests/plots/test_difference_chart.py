@@ -105,6 +105,7 @@ def test_dots_and_intervals_are_where_the_figures_are(tmp_path: Path, monkeypatc
     assert drawn[0][2] == [[pytest.approx(0.05)], [pytest.approx(0.07)]]
 
 
+@pytest.mark.long
 def test_each_model_and_scale_has_its_panel(tmp_path: Path):
     """Would catch accuracies pressed into a line by an MCSM."""
     path = tmp_path / "a.svg"

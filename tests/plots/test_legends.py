@@ -103,6 +103,7 @@ def overlap(first: Bbox, second: Bbox) -> bool:
     return both is not None and both.width > 1 and both.height > 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CHARTS)
 def test_no_legend_covers_what_is_drawn(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Catches the legend of distances.svg, which lay on the highest peak."""

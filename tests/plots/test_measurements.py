@@ -26,6 +26,7 @@ DRAWN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", DRAWN)
 @pytest.mark.parametrize("suffix", [".png", ".svg"])
 def test_equal_numbers_give_equal_files(tmp_path: Path, name: str, suffix: str):

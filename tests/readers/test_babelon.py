@@ -197,6 +197,7 @@ def test_missing_columns_paths_and_languages_are_named(tmp_path: Path) -> None:
         Terminology.read("babelon", LABELS, scopes="EXAKT")
 
 
+@pytest.mark.long
 @given(damaged=mutated(SYNONYMS.read_bytes()))
 def test_damaged_synonyms_are_one_line_or_read_by_the_contract(
     damaged: bytes, tmp_path_factory: pytest.TempPathFactory

@@ -273,6 +273,7 @@ def test_counts_of_the_package_edition(packaged: tuple[list[Record], Tally]) -> 
     assert tally.dropped == {"extensions that are no valid code": 76}
 
 
+@pytest.mark.long
 def test_synonym_counts_of_the_package_edition(packaged: tuple[list[Record], Tally]) -> None:
     """12,574 inclusion terms, 918 "includes" notes at categories and subcategories, 106 at chapters and blocks."""
     assert Counter(r.kind for r in packaged[0] if isinstance(r, Term))["synonym"] == 12_574 + 918 + 106
@@ -283,6 +284,7 @@ def test_synonym_counts_of_the_package_edition(packaged: tuple[list[Record], Tal
     }
 
 
+@pytest.mark.long
 def test_titles_parents_and_notes_agree_with_the_package(packaged: tuple[list[Record], Tally]) -> None:
     """Every code: the package's description, parent and notes; all but ranges in titles and blocks under headings."""
     icd = pytest.importorskip("simple_icd_10_cm", reason="simple-icd-10-cm is not installed")

@@ -256,6 +256,7 @@ def test_bad_arguments_are_refused(path: Path | None, options: dict[str, str], m
         Terminology.read("loinc", path, **options)
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_a_damaged_file_is_one_line(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "damaged_loinc"

@@ -97,6 +97,7 @@ def test_notes_of_no_file_are_refused() -> None:
         read(TABLE, **BESIDE, supplement_notes=True)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("file", "separator"), [(SUPPLEMENT, b">"), (SUPPLEMENT_ASCII, b"|")], ids=["xml", "ascii"])
 @given(data=st.data())
 def test_a_damaged_supplement_is_one_line_or_read_by_the_contract(

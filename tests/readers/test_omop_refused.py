@@ -132,6 +132,7 @@ def test_missing_and_repeated_tables_are_named(copy: Path, tmp_path: Path) -> No
         Terminology.read("omop")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [ATHENA, TEST_SET], ids=["tabs", "commas"])
 @given(data=st.data())
 def test_a_damaged_file_is_one_line(form: Path, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -259,6 +259,7 @@ def test_missing_files_are_named(copy: Path, tmp_path: Path) -> None:
         Terminology.read("rxnorm", FOLDER, sources=" ,")
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_a_damaged_file_is_one_line(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.getbasetemp() / "damaged_rxnorm"

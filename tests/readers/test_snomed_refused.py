@@ -172,6 +172,7 @@ def test_small_blocks_and_blank_lines_change_nothing(copy: Path, block: int, mon
     assert sum(n for reason, n in spaced.tallies["snomed rows"].dropped.items() if "blank" in reason) == len(FILES) - 1
 
 
+@pytest.mark.long
 @given(data=st.data())
 def test_a_damaged_file_is_one_line_or_read_by_the_contract(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory

@@ -71,6 +71,7 @@ def test_a_folder_without_the_files_is_named(tmp_path: Path):
         read(tmp_path / "meta")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["MRCONSO", "MRREL", "MRSTY", "MRCUI", "MRDEF", "MRSAB", "MRFILES"])
 @settings(
     max_examples=settings.default.max_examples // 4,

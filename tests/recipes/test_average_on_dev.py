@@ -31,6 +31,7 @@ DEV = (
 )
 
 
+@pytest.mark.long
 def test_a_share_is_chosen_on_dev_told_on_the_card_and_drawn(sources: dict[str, Path], tmp_path: Path, capsys):
     """Catches a choice that nobody can read, and figures on the card that are not those of the record."""
     release = ended("sapbert", sources, tmp_path / "out", *DEV)
@@ -50,6 +51,7 @@ def test_a_share_is_chosen_on_dev_told_on_the_card_and_drawn(sources: dict[str, 
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "arguments", "metric"),
     [

@@ -45,6 +45,7 @@ def parts_of(folder: Path) -> dict[str, float]:
     return {name.removesuffix("_weight"): value for name, value in config.items() if name.endswith("_weight")}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_every_graph_encoder_trains_and_stays_out_of_the_release(graph: str, run):
     """Catches a release that needs the graph, and one that carries it along."""
@@ -59,6 +60,7 @@ def test_every_graph_encoder_trains_and_stays_out_of_the_release(graph: str, run
         assert parts_of(folder) == {"text": 1, "node": 1, "intermodal": 1, "dgi": 0.1}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["text", "node", "intermodal", "dgi"])
 def test_each_loss_can_be_left_out(name: str, run):
     """Catches a flag of the ablation that reaches another loss, or none."""
@@ -66,6 +68,7 @@ def test_each_loss_can_be_left_out(name: str, run):
     assert weights[name] == 0 and sum(value > 0 for value in weights.values()) == 3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -88,6 +91,7 @@ def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run):
     assert json.loads((folder / "run.json").read_text())["recipe"] == "bergamot"
 
 
+@pytest.mark.long
 def test_without_the_weights_of_the_graph_it_is_trained_on_texts_alone(run):
     """Catches a graph that changes batches, texts or gradients where nothing is asked of it."""
     without = run(*LONGER, "--graph", "none", "--dropout", 0)
@@ -100,6 +104,7 @@ def test_without_the_weights_of_the_graph_it_is_trained_on_texts_alone(run):
     assert any(not torch.allclose(texts[name], other[name], atol=1e-6) for name in texts)
 
 
+@pytest.mark.long
 def test_the_controls_train_on_the_same_texts_with_other_neighbors(run):
     """Catches a control that changes nothing, and one that embeds neighbors it does not have."""
     folders = [run(*LONGER, "--dropout", 0, "--neighborhood", name, output=name) for name in bergamot.NEIGHBORHOODS]
@@ -124,6 +129,7 @@ def test_without_a_graph_no_edge_and_no_pivot_language_is_needed(run, tmp_path: 
     assert json.loads((out / "run.json").read_text("utf-8"))["configuration"]["pivot_language"] == ""
 
 
+@pytest.mark.long
 def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     """Catches neighborhoods, corruptions or a graph encoder that start anew where a killed run is taken up."""
     whole = run(*LONGER, "--save_strategy", "steps", "--save_steps", 2)
@@ -136,6 +142,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     assert any(not torch.equal(half[name], value) for name, value in load_file(whole / "model.safetensors").items())
 
 
+@pytest.mark.long
 def test_the_graph_encoder_has_a_rate_of_its_own_that_a_resumed_run_keeps(run, monkeypatch):
     """Catches a rate that no group has, one for the text encoder, and one or a warm-up that is lost at a checkpoint."""
     rates: list[set[tuple[bool, float, float]]] = []
@@ -163,6 +170,7 @@ def test_the_graph_encoder_has_a_rate_of_its_own_that_a_resumed_run_keeps(run, m
     assert rates == [{(True, 1e-3, 3 / 4), (False, 5e-2, 1 / 3)}] * 4
 
 
+@pytest.mark.long
 def test_translations_are_held_out_and_linked_in_training(run, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     """Catches held-out names that are trained on, and languages that are not measured."""
     words = {"en": "flumpa", "es": "flumpo", "it": "flumpi"}
@@ -232,6 +240,7 @@ def test_a_terminology_is_needed(tiny_bert_folder: Path, tmp_path: Path, monkeyp
     assert "terminology: is needed, nothing was given" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_the_smoke_run_is_reproducible(run):
     """Catches a draw that does not follow from the seed."""
     vectors, other = (

@@ -121,6 +121,7 @@ def test_the_folder_of_each_phase_is_a_plain_model(release: Path):
         assert SentenceTransformer(str(folder), device="cpu").encode(["zorb"]).shape == (1, 16)
 
 
+@pytest.mark.long
 def test_students_begin_as_the_base_model(tiny_bert_folder: Path, tmp_path: Path):
     """Catches a student that goes on from the contrastive model."""
     run(tiny_bert_folder, tmp_path / "out", "--learning_rate", 1e-2, "--student_learning_rates", 1e-12)
@@ -130,6 +131,7 @@ def test_students_begin_as_the_base_model(tiny_bert_folder: Path, tmp_path: Path
     assert not all(torch.allclose(tensor, base[name]) for name, tensor in teacher.items())
 
 
+@pytest.mark.long
 def test_students_come_near_the_contrastive_model(tiny_bert_folder: Path, tmp_path: Path):
     """Catches students of another teacher, and of rows that are not those of its vectors."""
     more = ("--max_steps", 20, "--student_steps", 20, "--student_learning_rates", 3e-3, "--save_strategy", "no")
@@ -147,6 +149,7 @@ def test_students_come_near_the_contrastive_model(tiny_bert_folder: Path, tmp_pa
     assert read_run(tmp_path / "out" / "run.json")["averaging"]["models"] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("phase", "step"), STOPS)
 def test_a_run_that_is_interrupted_in_any_phase_ends_as_the_unbroken_one(
     phase: str, step: int, release: Path, tiny_bert_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -177,6 +180,7 @@ def test_a_run_that_is_interrupted_in_any_phase_ends_as_the_unbroken_one(
     assert resumed["losses"] == whole["losses"] and resumed["averaging"] == whole["averaging"]
 
 
+@pytest.mark.long
 def test_a_new_run_takes_nothing_of_an_earlier_one(release: Path, tiny_bert_folder: Path, tmp_path: Path):
     """Catches a teacher of other settings, taken where a run that began anew is interrupted and resumed."""
     out = Path(shutil.copytree(release, tmp_path / "out"))
@@ -194,6 +198,7 @@ def test_a_new_run_takes_nothing_of_an_earlier_one(release: Path, tiny_bert_fold
     assert not torch.equal(*(weights(output)["embeddings.word_embeddings.weight"] for output in (out, release)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -216,6 +221,7 @@ def test_a_run_is_resumed_with_the_settings_of_its_finished_phases(
         run(tiny_bert_folder, tmp_path / "out", *STEPS, *arguments, "--resume_from_checkpoint", "true")
 
 
+@pytest.mark.long
 def test_a_student_is_added_to_a_finished_run(release: Path, tiny_bert_folder: Path, tmp_path: Path):
     """Catches phases that are trained again where only one is new."""
     shutil.copytree(Path(f"{release}-training"), tmp_path / "out-training")
@@ -244,6 +250,7 @@ def test_a_finished_phase_is_loaded_with_the_code_that_is_trusted(
     assert asked == [trusted == "true"]
 
 
+@pytest.mark.long
 def test_students_learn_the_main_components(tiny_bert_folder: Path, tmp_path: Path):
     """Catches an argument that changes nothing, and one that is refused after the first phase was trained."""
     run(tiny_bert_folder, tmp_path / "all")

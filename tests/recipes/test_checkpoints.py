@@ -140,6 +140,7 @@ def test_a_list_that_lists_nothing_is_no_proof(files: str, tmp_path: Path) -> No
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("whole", "file"),
     [
@@ -246,6 +247,7 @@ def killed_while_writing(checkpoint: str, number: int, action: Callable[[], obje
     return os.WIFSIGNALED(os.waitpid(child, 0)[1])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "stride",
     [pytest.param(45, id="some"), pytest.param(1, id="all", marks=pytest.mark.slow)],

@@ -19,6 +19,7 @@ class Made(Exception):
     """The optimizer is there, and nothing needs to be trained."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "recipe", [sapbert, hiprbert, bergamot], ids=lambda module: module.__name__.rpartition(".")[2]
 )

@@ -50,6 +50,7 @@ def results_of(folder: Path) -> dict:
     return json.loads((folder.with_name(f"{folder.name}-training") / "results.json").read_text("utf-8"))
 
 
+@pytest.mark.long
 def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     """Catches a run that is left out, and deviations that are not over seeds."""
     folder = run()
@@ -81,6 +82,7 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     assert "D: Terminology(TOY" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_the_release_is_the_second_stage_on_the_first_on_the_input(run, tiny_bert_folder: Path):
     """Catches a stage that is lost, and a vector that is brought to length 1 in one place alone."""
     folder = run("--shots", 2, "--seeds", 0)
@@ -97,6 +99,7 @@ def test_the_release_is_the_second_stage_on_the_first_on_the_input(run, tiny_ber
     assert set(record["losses"]) == {"1-D", "2-G"} and record["changed_arguments"]
 
 
+@pytest.mark.long
 def test_what_is_measured_is_what_is_released(run, benchmark: Path):
     """Catches a stack that is applied to other vectors than the released model has."""
     from st_biomed.evaluators.suite import EvaluatorSuite
@@ -108,6 +111,7 @@ def test_what_is_measured_is_what_is_released(run, benchmark: Path):
     assert found["pairs"] == pytest.approx(kept["pairs"], abs=1e-5)
 
 
+@pytest.mark.long
 def test_the_release_needs_neither_this_package_nor_a_flag(run, tmp_path: Path):
     folder = run(*SMALL, "D=toy", "--release", "D")
     code = (
@@ -119,6 +123,7 @@ def test_the_release_needs_neither_this_package_nor_a_flag(run, tmp_path: Path):
     assert done.stdout.strip() == "(16,)", done.stderr
 
 
+@pytest.mark.long
 def test_going_on_from_a_release_is_the_second_stage(run):
     """A second hierarchy is added later: catches a continuation that differs from the one in a single run."""
     whole = run(*SMALL, "A=toy", "B=toy#TOY:D1")
@@ -129,6 +134,7 @@ def test_going_on_from_a_release_is_the_second_stage(run):
     np.testing.assert_allclose(vectors, other, atol=1e-5)
 
 
+@pytest.mark.long
 def test_runs_follow_from_their_seed_alone(run):
     """Catches a draw that depends on what was trained before; the seed is the second of two, or the only one."""
     whole = results_of(run())["runs"]
@@ -143,6 +149,7 @@ def test_runs_follow_from_their_seed_alone(run):
         assert row["results"]["pairs"] == pytest.approx(other["results"]["pairs"], abs=0.01)
 
 
+@pytest.mark.long
 def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.MonkeyPatch):
     """Catches a choice by the training loss, by the largest size, or for one set from another's runs."""
     folder = run(*SMALL, "D=toy", "G=toy#TOY:D0", "--smoke", "false", "--hidden", 4, 64, "--num_train_epochs", 2)
@@ -155,6 +162,7 @@ def test_the_hidden_layer_is_chosen_by_validation(run, monkeypatch: pytest.Monke
             assert row["validation_loss"] == pytest.approx(min(losses.values()))
 
 
+@pytest.mark.long
 def test_a_table_of_concepts_and_names(run, tmp_path: Path):
     """A few names of one's own; the nearest names of one of them, which its concept is told of."""
     folder = run(*SMALL, f"Mine={table_of(tmp_path / 'mine.csv', NAMES)}", "--rankings", "heart attack", "knee")
@@ -212,6 +220,7 @@ def test_a_random_projection_widens_the_input(run):
     assert SentenceTransformer(str(folder), device="cpu").encode("disease").shape == (24,)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -85,6 +85,7 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert not (tmp_path / "out" / "run.json").exists()
 
 
+@pytest.mark.long
 def test_a_table_of_ones_own_with_the_open_settings_can_be_released(tmp_path: Path, tiny_bert_folder: Path, capsys):
     """Catches settings of the file that refuse another training set, and a release that cannot be checked again."""
     table = table_of(tmp_path / "mine.csv", NAMES)

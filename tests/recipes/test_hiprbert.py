@@ -110,6 +110,7 @@ def toy_run(base_model: Path, folder: Path) -> list[object]:
     return ["--base_model", base_model, "--output_dir", folder / "out", "--terminology", "toy"]
 
 
+@pytest.mark.long
 def test_held_out_names_are_linked_before_and_after(tiny_bert_folder: Path, tmp_path: Path, monkeypatch, capsys):
     """Catches names that are measured and trained on, and a loss in linking that nobody is shown."""
     given = [
@@ -144,6 +145,7 @@ def test_without_relations_their_part_is_left_out_by_default(
     assert json.loads((tmp_path / "out" / "run.json").read_text())["losses"].keys() == {"synonyms", "hierarchy"}
 
 
+@pytest.mark.long
 def test_vectors_of_measured_texts_are_stored(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a cache_dir that reaches no evaluator."""
     run(monkeypatch, *toy_run(tiny_bert_folder, tmp_path), "--cache_dir", tmp_path / "vectors")
@@ -195,6 +197,7 @@ CODES = ("R", "A", "B", "C", "A1", "A2", "B1", "B2", "C1", "C2")
 STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

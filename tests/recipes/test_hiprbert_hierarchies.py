@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import split_by_subtree
@@ -23,6 +25,7 @@ def test_numbers_of_sub_trees_are_held_out(tiny_bert_folder: Path, tmp_path: Pat
     assert Terminology.load(tmp_path / "out-training" / "terminology").codes == splits.train.codes
 
 
+@pytest.mark.long
 def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a hierarchy that takes the parents of a metathesaurus, and names of a hierarchy among the synonyms."""
     (tmp_path / "parents.csv").write_text("child,parent\nM1,M2\nM2,M3\nM3,M1\n")
@@ -49,6 +52,7 @@ def test_cycles_of_sources_that_give_no_hierarchy_do_not_matter(tiny_bert_folder
     assert set(train.parents["source"].to_pylist()) == {"TOY"} and set(train.sources) == {"TOY", "META"}
 
 
+@pytest.mark.long
 def test_distances_weighted_by_the_hierarchy_are_trained_and_the_plain_ones_measured(
     tiny_bert_folder: Path, tmp_path: Path, monkeypatch
 ):

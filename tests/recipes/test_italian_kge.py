@@ -96,6 +96,7 @@ def test_results_stand_before_and_after(outcome: tuple[Path, str]) -> None:
     assert "KGEMarginMultiSimilarityLoss" in json.dumps(config)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", ["v1", "v2", "barlow_twins"])
 def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, texts: Path, tmp_path: Path) -> None:
     """Catches a stage that needs what only an earlier one has."""
@@ -106,6 +107,7 @@ def test_one_stage_alone_with_another_loss(loss: str, tiny_bert_folder: Path, te
     assert SentenceTransformer(str(tmp_path / "out" / "contrastive"), device="cpu").encode("flumpa").shape == (16,)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "distillation", "cached"),
     [("v2", 0, "CachedMultiSimilarity"), ("v3", 0, "CachedKGEMarginMultiSimilarity"), ("v3", 1, "CachedDistilled")],
@@ -122,6 +124,7 @@ def test_the_gradient_cache_reaches_the_loss(
     assert found["loss"] == f"{cached}Loss" and found["config"]["mini_batch_size"] == 4
 
 
+@pytest.mark.long
 def test_a_later_stage_takes_the_earlier_ones_of_another_run(
     outcome: tuple[Path, str], texts: Path, tmp_path: Path
 ) -> None:
@@ -180,6 +183,7 @@ def test_a_stage_takes_the_shared_arguments(
     assert all(getattr(taken[0], name, value) == value for name, value in given.items())
 
 
+@pytest.mark.long
 def test_a_control_of_the_margin_says_so_in_its_record(outcome: tuple[Path, str], texts: Path, tmp_path: Path) -> None:
     """Catches an option that does not reach the loss."""
     run(

@@ -118,6 +118,7 @@ def vectors_here(folder: Path, probes: list[str]) -> Any:
     return load(folder, device="cpu").encode(probes, show_progress_bar=False)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "stride"),
     [
@@ -143,6 +144,7 @@ def test_a_kill_at_any_step_leaves_a_whole_release_and_the_trained_weights(
     assert name in KEEPS or whole == new
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "stride"),
     [

@@ -112,6 +112,7 @@ def test_a_terminology_without_definitions_is_one_line(tiny_bert_folder, tmp_pat
     assert "no definitions" in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.long
 def test_passages_of_a_corpus_are_trained_on_and_recorded(tiny_bert_folder: Path, tmp_path: Path, monkeypatch):
     """Catches a corpus that is read but not trained on, or not named on the card."""
     toy = Terminology.read("toy")

@@ -38,6 +38,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path)
     return call
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("recipe", [hiprbert, sapbert], ids=["hiprbert", "sapbert"])
 def test_the_release_folder_is_what_is_published(recipe, run, hub: LoopbackHub, tmp_path: Path, capsys):
     """Catches checkpoints and terms that the trainer uploads, and a token in what is published."""
@@ -66,6 +67,7 @@ def test_nothing_is_trained_for_a_repository_that_cannot_be_written(run, hub: Lo
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_what_goes_wrong_in_the_end_leaves_the_release_and_says_how_to_go_on(run, hub: LoopbackHub, tmp_path: Path):
     with pytest.raises(InputError, match=r"may write to elsewhere; the release is in .*: st-biomed release .* --push"):
         run(hiprbert, "--push_to_hub", "elsewhere/smoke")

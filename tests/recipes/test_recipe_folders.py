@@ -75,6 +75,7 @@ def test_a_second_run_into_one_folder_ends_at_once_and_says_who_writes_there(
     assert "out: sapbert.py " in (line := error_line(capsys)) and " has been writing to it since 20" in line
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["sapbert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("hiprbert", "bergamot", "fewshot_names"))],
@@ -106,6 +107,7 @@ def test_a_release_may_be_trained_further_in_its_own_folder(
     assert peers == [None, None], "it is no proof of its own tokenizer"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "limit", [20_000, *(pytest.param(limit, marks=pytest.mark.slow) for limit in (1_000, 3_000, 40_000))]
 )
@@ -179,6 +181,7 @@ def test_a_file_in_the_way_is_refused_before_anything_is_loaded(
     assert blocked[place].read_text() == "mine"
 
 
+@pytest.mark.long
 def test_a_lock_of_this_process_does_not_hold_it_up(sources, tmp_path: Path) -> None:
     """Catches a recipe that a program runs in a folder which it holds."""
     with lock(tmp_path / "out"):

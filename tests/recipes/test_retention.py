@@ -25,6 +25,8 @@ from st_biomed.terminology import Terminology
 from st_biomed.training.moving_average import MovingAverageCallback
 from tests.recipes.endings import release_of, run_ending, sources_of
 
+pytestmark = pytest.mark.long
+
 
 def trained_of(release: Path) -> Path:
     return release.with_name(f"{release.name}-training") / "trained"

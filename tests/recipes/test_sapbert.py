@@ -50,6 +50,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path)
 LONGER = ("--smoke", "false", "--held_out_names", 4, "--per_device_train_batch_size", 16, "--max_steps", 4)
 
 
+@pytest.mark.long
 def test_the_release_loads_everywhere_and_its_first_token_is_the_vector(run, capsys: pytest.CaptureFixture[str]):
     """Catches a release that BioSyn and its like, which take a plain encoder's first token, cannot start from."""
     folder = run("--eval_strategy", "steps")
@@ -67,6 +68,7 @@ def test_the_release_loads_everywhere_and_its_first_token_is_the_vector(run, cap
     assert "held-out-names (test, 4 mentions)" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("loss", sorted(LOSSES))
 def test_every_loss_of_the_comparison_trains(loss: str, run, tiny_bert_folder: Path):
     """Catches a loss that takes other arguments than the recipe gives, or that does not reach the model."""
@@ -79,6 +81,7 @@ def test_every_loss_of_the_comparison_trains(loss: str, run, tiny_bert_folder: P
     assert before.shape == after.shape and np.isfinite(after).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -141,6 +144,7 @@ def test_adapters_of_frozen_layers_are_not_trained(adapter: str, frozen: str, ru
     assert [name for name in trained if "layer.1." in name]
 
 
+@pytest.mark.long
 def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     """Catches batches, dropout or moments that start anew where a killed run is taken up."""
     whole = run(*LONGER, "--save_strategy", "steps", "--save_steps", 2)
@@ -154,6 +158,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     assert any(not torch.equal(unbroken[name], half[name]) for name in unbroken)
 
 
+@pytest.mark.long
 def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.CaptureFixture[str]):
     """Catches runs that share a seed, a folder or a model."""
     folder = run("--seeds", 1, 2, "--push_to_hub", "false")

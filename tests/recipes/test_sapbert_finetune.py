@@ -93,6 +93,7 @@ def mentions_of(fold: int, split: str) -> set[str]:
     return {mention.text for mention in dataset.split(split)}
 
 
+@pytest.mark.long
 def test_each_fold_is_trained_and_measured_by_itself(run, capsys: pytest.CaptureFixture[str]):
     """Catches the first fold's training part under the test parts of all: a fold's test mentions are in the others'."""
     folder = run("--save_strategy", "steps", "--save_steps", 1, protocol=FOLDS)
@@ -143,6 +144,7 @@ def test_what_a_fold_lacks_is_said_before_the_first_training(
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.long
 def test_the_back_off_finds_training_mentions(run):
     """Catches an option that changes nothing; the training mentions are linked here, which it has to find."""
     results = {}

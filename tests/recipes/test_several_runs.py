@@ -73,6 +73,7 @@ def test_several_runs_are_averaged_with_each_other_and_then_with_the_base(averag
     assert "the mean of those of 2 runs" in (averaged / "README.md").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert_folder: Path, tmp_path: Path):
     """Catches shares that are swapped, a part alone that is distilled, has other steps or other seeds, and runs that are repeated."""
     out = shutil.copytree(averaged, tmp_path / "out")
@@ -120,6 +121,7 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
     assert "2 encoders that were trained on the part hierarchy alone" in (out / "README.md").read_text("utf-8")
 
 
+@pytest.mark.long
 def test_a_run_starts_from_the_base_and_not_from_the_run_before_it(averaged: Path, tiny_bert_folder: Path, tmp_path):
     """Catches weights, losses or random states that the first run leaves to the second."""
     with pytest.MonkeyPatch.context() as patch:
@@ -130,6 +132,7 @@ def test_a_run_starts_from_the_base_and_not_from_the_run_before_it(averaged: Pat
         torch.testing.assert_close(tensor, alone[name])
 
 
+@pytest.mark.long
 def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny_bert_folder: Path, tmp_path):
     """Catches a finished run that is trained again, and a resumed one that differs from the unbroken one."""
     given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)
@@ -151,6 +154,7 @@ def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny
         torch.testing.assert_close(weights(tmp_path / "out")[name], tensor)
 
 
+@pytest.mark.long
 def test_the_runs_share_the_vectors_of_their_teacher(tiny_bert_folder: Path, tmp_path: Path):
     """Catches texts, and the sample of the mean, that each run embeds again, and what finished runs embed for nothing."""
     (tmp_path / "texts.txt").write_text("".join(f"line {i} of other texts\n" for i in range(20)))
@@ -194,6 +198,7 @@ class _Stops(TrainerCallback):
             raise KeyboardInterrupt
 
 
+@pytest.mark.long
 def test_a_run_goes_on_from_its_checkpoint(averaged: Path, tiny_bert_folder: Path, tmp_path, capsys):
     """Catches a run that begins anew, and steps, shares of parts or random states that are lost with the process."""
     given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)

@@ -39,6 +39,8 @@ from st_biomed.release.run_data import read_run
 from st_biomed.terminology import Terminology
 from tests.loopback_hub import WRITER, LoopbackHub, loopback_hub
 
+pytestmark = pytest.mark.long
+
 CONFIGS = Path(sapbert.__file__).parent / "configs"
 CARDS = Path(__file__).parent / "cards"
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "linking"

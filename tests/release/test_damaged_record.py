@@ -171,6 +171,7 @@ def test_a_base_model_with_a_damaged_record_is_refused(release: Path, licensed) 
         RunRecord("r", str(release), {}, 0, [licensed])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("value", [5, {"a": 1}, [5, None], ["nowhere"], True])
 @pytest.mark.parametrize("name", ["terminology", "base_model"])
 def test_arguments_may_be_anything(name: str, value: object, release: Path, licensed) -> None:

@@ -158,6 +158,7 @@ def test_a_run_does_not_go_on_into_the_next_definition() -> None:
     assert {(finding.row, finding.words) for finding in found} == {(1, texts[1])}
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_definitions_take_seconds() -> None:
     """Catches a loop over definitions: it would take minutes. Measured: 2 s on one core."""
     rng = np.random.default_rng(0)

@@ -97,6 +97,7 @@ def stirred(model: SentenceTransformer) -> SentenceTransformer:
     return model
 
 
+@pytest.mark.long
 def test_a_model_with_injected_knowledge_is_released(
     tiny_bert, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):

@@ -76,6 +76,7 @@ def test_a_server_that_keeps_failing_is_one_line(hub: LoopbackHub, send) -> None
     assert "the Hub failed (503: told to fail)" in refused(send)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("status", "message", "expected"),
     [

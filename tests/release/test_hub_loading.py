@@ -132,6 +132,7 @@ def test_our_loader_takes_the_name_on_the_hub(hub: LoopbackHub, tiny_bert, tmp_p
     np.testing.assert_allclose(loaded.encode(TERMS), pooled.encode(TERMS), atol=1e-6)
 
 
+@pytest.mark.long
 def test_a_copy_of_the_repository_is_a_release_again(hub: LoopbackHub, send, plan, tmp_path: Path) -> None:
     """A card that names one repository is published in another under that one's name."""
     send()

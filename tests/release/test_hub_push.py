@@ -29,6 +29,7 @@ def test_a_release_is_published_privately_in_one_commit(hub: LoopbackHub, send, 
     assert 'SentenceTransformer("sentence_transformers_model_id")' in (release / "README.md").read_text()
 
 
+@pytest.mark.long
 def test_a_second_push_needs_a_word_and_changes_what_changed(hub: LoopbackHub, send, release: Path) -> None:
     """Catches somebody's model overwritten, an empty commit, and modules of the last release left among those of this."""
     first = send()
@@ -66,6 +67,7 @@ def test_a_branch_gets_the_release_and_main_nothing(hub: LoopbackHub, send, rele
     assert hub.tree(NAME, "legacy")["LICENSE"] == b"another"
 
 
+@pytest.mark.long
 def test_variants_share_a_collection(hub: LoopbackHub, send) -> None:
     """Catches a collection for each of them."""
     first = send(collection="HiPrBERT variants")
@@ -76,6 +78,7 @@ def test_variants_share_a_collection(hub: LoopbackHub, send) -> None:
     assert first.collection == second.collection == f"{hub.url}/collections/{held['slug']}"
 
 
+@pytest.mark.long
 def test_what_others_see_never_changes_unasked(hub: LoopbackHub, send, plan) -> None:
     """Catches a release that becomes visible because the repository already was."""
     send(public=True)

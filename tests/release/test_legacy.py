@@ -168,6 +168,7 @@ def test_a_release_that_is_replaced_while_it_is_copied_is_refused(release: Path,
     assert not (tmp_path / "older").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stride", [9, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_kill_while_it_is_written_leaves_no_half_of_it(
     stride: int, release: Path, tmp_path: Path, monkeypatch

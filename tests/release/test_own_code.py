@@ -45,6 +45,7 @@ def test_a_model_with_bottleneck_adapters_is_released(
     assert abs(vectors_elsewhere(folder, ["zoster"]) - adapted.encode(["zoster"])).max() < 1e-6
 
 
+@pytest.mark.long
 def test_a_released_model_loads_here_with_the_classes_that_are_installed(
     adapted: SentenceTransformer, trained, licensed, tiny_bert_folder: Path, tmp_path: Path
 ):
@@ -100,6 +101,7 @@ def test_a_plain_model_needs_no_code(tiny_bert: SentenceTransformer, pristine_re
     assert "trust_remote_code" not in (pristine_release / "README.md").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("new_interpreter")
 def test_what_does_not_load_elsewhere_is_one_line(tmp_path: Path):
     with pytest.raises(InputError, match="does not load in a process without this package: ") as error:

@@ -227,6 +227,7 @@ def test_the_trainers_own_arguments_pass(trained, licensed: Terminology) -> None
     check_training_arguments(trained.work / "checkpoint-2" / "training_args.bin", [licensed])
 
 
+@pytest.mark.long
 def test_training_arguments_that_carry_terms_or_are_large_are_refused(licensed: Terminology, tmp_path: Path) -> None:
     """Would catch a sampler that takes its terminology along into every checkpoint; open names count here as well."""
     path = tmp_path / "training_args.bin"

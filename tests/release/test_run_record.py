@@ -166,6 +166,7 @@ def test_plain_values_hold_no_object_and_no_place(value: object, expected: objec
     assert plain(value) == expected and type(plain(value)) is type(expected)
 
 
+@pytest.mark.long
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists))
 def test_plain_values_are_json_and_stay_as_they_are(value: object) -> None:
     """Would catch NaN in a JSON file, and a record that changes when it is written twice."""

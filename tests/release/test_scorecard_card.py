@@ -195,6 +195,7 @@ def test_it_waits_for_no_other_writer(release: Path, licensed, digest: str, tmp_
     assert contents(release) == before
 
 
+@pytest.mark.long
 def test_a_kill_leaves_one_whole_release(release: Path, pristine_release: Path, licensed, digest: str):
     """Would catch a record with a scorecard beside a card without one."""
 

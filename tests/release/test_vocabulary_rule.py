@@ -41,6 +41,7 @@ def extended(release: Path, tiny_bert_folder: Path):
     return extend
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("pieces", "name"),
     [

@@ -122,6 +122,7 @@ def neighbor_names(collate: GraphCollator, epochs: int) -> list[tuple[str, str]]
     return pairs
 
 
+@pytest.mark.long
 def test_each_view_draws_its_own_name_and_any_name_alike():
     """Would catch one name for both views, a second view that follows from the first, a favorite name."""
     counts = Counter(neighbor_names(GraphCollator(GRAPH, as_tokens), 25))

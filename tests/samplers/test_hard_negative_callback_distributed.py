@@ -14,6 +14,8 @@ from torch import nn
 from st_biomed.samplers import HardNegativeBatchSampler, HardNegativeCallback
 from tests.two_processes import in_two_processes
 
+pytestmark = pytest.mark.long
+
 
 def process(rank: int, model_folder: str, out: str) -> dict[str, Any]:
     """What one of the two processes does; its results go to a file."""

@@ -167,6 +167,7 @@ def test_concepts_of_two_names_are_filled_up_with_neighbors():
         assert first[2:] == free[:6]
 
 
+@pytest.mark.long
 @given(
     counts=st.lists(st.integers(1, 7), min_size=2, max_size=12),
     numbers=st.tuples(st.integers(1, 3), st.integers(1, 6), st.integers(1, 6), st.integers(1, 4)),

@@ -76,6 +76,7 @@ class TestLeftOverRowsContract(TestHierarchyContract):
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HIERARCHIES)
 def test_partners_stand_at_their_distance_or_are_far(name):
     """Would catch a partner that is nearer by another way, in the wrong slot, or a true neighbor among the far."""
@@ -86,6 +87,7 @@ def test_partners_stand_at_their_distance_or_are_far(name):
     assert ((found == slots) | (found == hierarchy.max_distance)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HIERARCHIES)
 def test_a_distance_that_has_texts_gives_a_partner(name):
     """Would catch short classes that are topped up although they have members, such as a single child among keys."""
@@ -159,6 +161,7 @@ def test_a_large_second_source_does_not_dilute_the_batches(batch_size):
         assert not [text for text in rows.reshape(-1) if hierarchy.terminology.strings[text].startswith("loose")]
 
 
+@pytest.mark.long
 def test_relatives_are_drawn_evenly():
     """Would catch a draw that first picks between parents and children, and so a parent half of the time."""
     records = tree(20, 3)

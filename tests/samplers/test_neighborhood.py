@@ -56,6 +56,7 @@ def check(graph: ConceptGraph, drawn: Neighborhood, targets: list[int], fanout: 
             assert sorted(relations) == sorted(known[int(nodes[source])])
 
 
+@pytest.mark.long
 @given(
     links=st.lists(
         st.tuples(st.integers(0, 9), st.sampled_from(["r", "s"]), st.integers(0, 9)).filter(lambda x: x[0] != x[2]),

@@ -92,6 +92,7 @@ def as_rows(labels):
     return tuple(str(row) for row in labels.tolist())
 
 
+@pytest.mark.long
 def test_three_datasets_are_batched_each_in_its_own_way(tiny_bert, tmp_path):
     """Would catch names that get mixed up: synonyms and hierarchy batches come from equal datasets."""
     relations = relation_pairs(TOY)
@@ -272,6 +273,7 @@ drawn.append(split_by_subtree(toy, depth=1).text_side.tolist())
 """
 
 
+@pytest.mark.long
 def test_two_processes_draw_the_same():
     """Would catch an order that hangs on hashes of strings: processes would train on different batches."""
     here: dict[str, list] = {}

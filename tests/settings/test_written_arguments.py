@@ -110,6 +110,7 @@ def test_a_settings_file_is_read_early_too(tmp_path: Path):
         check_words(SAPBERT, ["nowhere.yaml"], "sapbert.py")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_a_typo_is_told_before_any_library_is_there(path: Path):
     """Catches seconds of imports before a line that needs none of them."""

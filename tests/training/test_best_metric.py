@@ -34,6 +34,7 @@ def test_the_names_are_those_of_an_evaluation(dev: SharedEvaluator, tiny_bert: S
     assert metric_names(SimpleNamespace(primary_metric="of_others")) == []  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("prefix", ["", "eval_"])
 def test_a_metric_of_the_evaluation_is_taken_and_another_is_one_line(
     prefix: str, dev: SharedEvaluator, tmp_path: Path

@@ -183,6 +183,7 @@ def test_a_decay_that_is_none_is_refused(decay: float):
         MovingAverageCallback(decay)
 
 
+@pytest.mark.long
 def test_another_average_is_not_gone_on_with(tiny_bert_folder: Path, tmp_path: Path):
     """Catches two decays in one average, and one that begins in the middle of a run."""
     run(tiny_bert_folder, tmp_path / "with", [MovingAverageCallback(0.7)])

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from tests.two_processes import in_two_processes
 
+pytestmark = pytest.mark.long
+
 NAMES = ["flu", "flue", "gout", "gots", "pox", "poxe", "kuru", "kurs"]
 MEASURED = [f"{name} of the {other}" for name in NAMES for other in NAMES]
 

@@ -56,6 +56,7 @@ def test_vectors_are_those_of_the_embedder(tiny_bert, bf16):
     assert np.array_equal(found, in_full) != bf16, "the precision that was asked for"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bf16", [False, True])
 def test_a_vector_does_not_depend_on_the_texts_beside_it(tiny_bert, bf16):
     """Catches rows that get the vectors of others: a resumed run asks in another order."""

@@ -76,6 +76,7 @@ def run(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> None:
     open_encoder.main()
 
 
+@pytest.mark.long
 def test_the_recipe_trains_on_the_text_and_names_it(
     monkeypatch, tiny_bert_folder: Path, tmp_path: Path, raw_text: Path
 ):

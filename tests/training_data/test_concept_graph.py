@@ -139,6 +139,7 @@ def test_concepts_without_an_edge_are_counted():
 names = st.sampled_from("abcdef")
 
 
+@pytest.mark.long
 @given(
     stated=st.lists(st.tuples(names, st.sampled_from(["r", "s", "isa", "inverse_r"]), names), max_size=12),
     parents=st.lists(st.tuples(names, names), max_size=6),

@@ -31,6 +31,7 @@ def test_so_many_names_of_every_concept_in_both():
     assert split.tally.adds_up() and (split.tally.n_read, split.tally.n_kept) == (27, 24)
 
 
+@pytest.mark.long
 @given(
     st.lists(st.text("abAB ", min_size=1, max_size=4).filter(str.strip), max_size=60),
     st.integers(1, 3),
@@ -70,6 +71,7 @@ def test_fewer_shots_are_among_more():
     assert set(few.validation["text"]) < set(more.validation["text"])
 
 
+@pytest.mark.long
 def test_every_name_is_drawn_equally_often():
     drawn = Counter(name for seed in range(200) for name in few_shot_names(CONCEPTS, 3, seed).train["text"])
     assert len(drawn) == 27 and all(45 < count < 90 for count in drawn.values())

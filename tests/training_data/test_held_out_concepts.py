@@ -77,6 +77,7 @@ def test_the_invented_terminology_with_its_shared_concepts_and_strings():
         assert all((split.concept_side == at).any() for at in (TRAIN, DEV, TEST))
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_any_graph_is_split_without_overlap(data):
