@@ -21,7 +21,7 @@ def check_against_obonet(path: Path) -> None:
     records, _ = read(path, scopes="EXACT,BROAD,NARROW,RELATED")
     preferred = {r.code: r.text for r in records if isinstance(r, Term) and r.kind == "preferred"}
     nodes = {curie(code): node for code, node in graph.nodes(data=True) if curie(code) and "name" in node}
-    assert set(preferred) == set(nodes)
+    assert set(preferred) == nodes.keys()
     for code, node in nodes.items():
         name = re.sub(r"\\(.)", r"\1", node["name"])
         assert preferred[code] == re.split(r" \{\w+=| ! ", name)[0], code
@@ -29,7 +29,7 @@ def check_against_obonet(path: Path) -> None:
     theirs = {
         (curie(child), typedefs.get(relation, relation), curie(parent))
         for child, parent, relation in graph.edges(keys=True)
-        if child != parent and {curie(child), curie(parent)} <= set(nodes)
+        if child != parent and {curie(child), curie(parent)} <= nodes.keys()
     }
     ours = {
         (r[0], r.relation if isinstance(r, Relation) else "is_a", r[-2])
