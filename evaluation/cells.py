@@ -3,11 +3,12 @@
     python evaluation/cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
     python evaluation/cells.py out/parts/results.jsonl out/controls/results.jsonl --reference "all 0.8" -o out/parts/report.md
 
-The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose cells
-are CELL SHARE; a model or trial without a seed, such as the base model, stands for each seed. A row has the mean figure of a cell over its
-seeds, and the mean of the differences from the reference with the same seed, with Student's 95% interval if there are two seeds. The interval says what
-other seeds would change on the same mentions. A difference whose interval contains 0 is not shown by these seeds. Of several
-results of a model and a benchmark, those with the last settings are taken, and a note says which are left out.
+The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose
+cells are CELL SHARE; a trial without a seed, and the reference if it is a model without one, such as the base model, stands
+for each seed. A row has the mean figure of a cell over its seeds, and the mean of the differences from the reference with the
+same seed, with Student's 95% interval if there are two seeds. The interval says what other seeds would change on the same
+mentions. A difference whose interval contains 0 is not shown by these seeds. Of several results of a model and a benchmark,
+those with the last settings are taken, and a note says which are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from st_biomed.errors import InputError
@@ -24,8 +25,8 @@ from st_biomed.leaderboard.select_results import one_of_each
 from st_biomed.metrics.seed_interval import seed_interval
 from st_biomed.settings.recipe import run_recipe
 
-Figures = dict[str, dict[str, dict[int, float]]]
-"""Metric to cell to seed to figure."""
+Figures = dict[str, dict[str, dict[int | None, float]]]
+"""Metric to cell to seed to figure; the seed of a model that has none, such as the base model, is ``None``."""
 
 
 def main() -> None:
@@ -40,55 +41,54 @@ def main() -> None:
     if all(path.is_file() for path in arguments.results):
         text = report(figures_of_trials(arguments.results), arguments.reference)
     elif len(arguments.results) > 1:
-        found = " ".join(map(str, arguments.results))
-        raise InputError(f"expected one folder of results, or files of trials, found {found}")
+        given = " ".join(map(str, arguments.results))
+        raise InputError(f"expected one folder of results, or files of trials, found {given}")
     else:
         chosen = one_of_each(ResultsFolder(arguments.results[0]).results)
-        text = report(figures(chosen.results, arguments.also), arguments.reference, chosen.notes)
+        found = figures(chosen.results, arguments.also, arguments.reference)
+        text = report(found, arguments.reference, chosen.notes)
     arguments.output.write_text(text, encoding="utf-8")
     print(text)
 
 
-def figures(results: Iterable[Result], also: Collection[str] = ()) -> Figures:
-    """The primary figures of the models that are named CELL-SEED, and others; models without a seed stand for each seed.
+def figures(results: Iterable[Result], also: Collection[str] = (), reference: str = "") -> Figures:
+    """The primary figures of the models that are named CELL-SEED, and others.
 
     Args:
         results: The results.
         also: Names of other metrics without the evaluator's prefix; those that an evaluator has are taken.
+        reference: A model without a seed that is taken, too, where a cell was measured. Others are left out.
     """
-    named = [(result.model.rpartition("-"), result) for result in results if not result.is_raw]
-    seeds = {int(seed) for (cell, _, seed), _ in named if cell and seed.isdigit()}
     found: Figures = {}
-    for (cell, _, seed), result in named if seeds else ():
-        if cell and seed.isdigit():
-            of_cell, of_line = cell, {int(seed)}
-        else:
-            of_cell, of_line = result.model, seeds
+    alone: dict[str, float] = {}
+    for result in results:
+        if result.is_raw:
+            continue
+        cell, _, seed = result.model.rpartition("-")
         others = [f"{result.evaluator}_{name}" for name in also]
         for metric in dict.fromkeys([result.primary, *(name for name in others if name in result.metrics)]):
-            given = dict.fromkeys(of_line, result.metrics[metric])
-            found.setdefault(metric, {}).setdefault(of_cell, {}).update(given)
+            if cell and seed.isdigit():
+                found.setdefault(metric, {}).setdefault(cell, {})[int(seed)] = result.metrics[metric]
+            elif result.model == reference:
+                alone[metric] = result.metrics[metric]
+    for metric in found.keys() & alone.keys():
+        found[metric].setdefault(reference, {None: alone[metric]})
     return found
 
 
 def figures_of_trials(files: Iterable[Path]) -> Figures:
-    """The figures of trials that are named CELL-SEED, by CELL and share; those without a seed stand for each seed.
+    """The figures of trials that are named CELL-SEED, by CELL and share, and of those without a seed.
 
     Args:
         files: A line for each trial and share, as ``open_encoder_trials.py`` writes them. A cell that several files have is one
             cell; of equal lines, the last counts.
     """
-    lines = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
-    named = [(line["trial"].rpartition("-"), line) for line in lines]
-    seeds = {int(seed) for (_, _, seed), _ in named if seed.isdigit()}
     found: Figures = {}
-    for (cell, _, seed), line in named:
-        if seed.isdigit():
-            cell, of_line = f"{cell} {line['share']:g}", {int(seed)}
-        else:
-            cell, of_line = line["trial"], seeds
+    for line in (json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()):
+        cell, _, seed = line["trial"].rpartition("-")
+        of_cell, of_seed = (f"{cell} {line['share']:g}", int(seed)) if seed.isdigit() else (line["trial"], None)
         for metric in line.keys() - {"trial", "share", "time"}:
-            found.setdefault(metric, {}).setdefault(cell, {}).update(dict.fromkeys(of_line, line[metric]))
+            found.setdefault(metric, {}).setdefault(of_cell, {})[of_seed] = line[metric]
     return found
 
 
@@ -106,20 +106,28 @@ def report(found: Figures, reference: str, notes: Sequence[str] = ()) -> str:
             )
         rows = []
         for cell, of_seeds in cells.items():
-            seeds = sorted(of_seeds.keys() & cells[reference].keys())
-            if not seeds:
+            pairs = _pairs(of_seeds, cells[reference])
+            if not pairs:
                 rows.append((-math.inf, f"| {cell} | 0 | - | no seed of {reference} |"))
                 continue
-            mean = sum(of_seeds[seed] for seed in seeds) / len(seeds)
-            shown = (
-                "" if cell == reference else _difference([of_seeds[seed] - cells[reference][seed] for seed in seeds])
-            )
-            rows.append((mean, f"| {cell} | {len(seeds)} | {mean:.3f} | {shown} |"))
+            mean = sum(figure for figure, _ in pairs) / len(pairs)
+            shown = "" if cell == reference else _difference([figure - other for figure, other in pairs])
+            seeds = "-" if None in of_seeds else len(pairs)
+            rows.append((mean, f"| {cell} | {seeds} | {mean:.3f} | {shown} |"))
         table = [f"## {metric}", "", f"| cell | seeds | mean | difference from {reference} |", "|---|--:|--:|---|"]
         blocks.append("\n".join([*table, *(row for _, row in sorted(rows, reverse=True))]))
     if not blocks:
         raise InputError("no model of the folder is named CELL-SEED")
     return "\n\n".join([*blocks, *notes]) + "\n"
+
+
+def _pairs(of_seeds: Mapping[int | None, float], others: Mapping[int | None, float]) -> list[tuple[float, float]]:
+    """The figures of a cell beside those of the reference with the same seed; a model without a seed stands for each."""
+    if None in of_seeds:
+        return [(of_seeds[None], other) for other in others.values()]
+    if None in others:
+        return [(figure, others[None]) for figure in of_seeds.values()]
+    return [(of_seeds[seed], others[seed]) for seed in sorted(of_seeds.keys() & others.keys(), key=str)]
 
 
 def _difference(of_seeds: Sequence[float]) -> str:

@@ -34,6 +34,8 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
+ablations="all no_passages no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone with_alone"
+wanted() { [[ " ${CELLS:-$1} " == *" $1 "* ]]; }
 share=$(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
 models() { # names
@@ -44,6 +46,9 @@ mix() { # folder, share of the trained weights
 }
 shares() { # name, seeds, shares: averages of its runs, after + those on the hierarchy alone, and the base, on the dev parts
     local name=$1 file=$out/$1-shares.yaml
+    for folder in $out/"$name"-*-training/trained $out/"${name/full/hierarchy}"-*-training/trained; do # measured before it was trained again
+        if [ "$folder/run.json" -nt "${file%.yaml}/results.jsonl" ]; then rm -f "${file%.yaml}/results.jsonl"; fi
+    done
     for other in "${@:3}"; do
         python - "$out/$name" "$other" $2 <<'PYTHON'
 import sys
@@ -52,7 +57,7 @@ name, both, *seeds = sys.argv[1:]
 parts = []
 for kind, share in zip((name, name.replace("full", "hierarchy")), both.split("+")):
     parts += [f"{kind}-{seed}-training/trained: {float(share) / len(seeds)}" for seed in seeds]
-print(f"mean-{both}: {{mix: {{{', '.join(parts)}}}}}")
+print(f"mean {both} of the seeds {', '.join(seeds)}: {{mix: {{{', '.join(parts)}}}}}")
 PYTHON
     done >"$file"
     python evaluation/open_encoder_trials.py "$file" --output "${file%.yaml}"
@@ -86,11 +91,13 @@ longer) # two runs of twice the steps, on the dev parts
     for seed in 0 1; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
     shares longer "0 1" 0.6 0.8
     ;;
-alone) # all benchmarks of the average with encoders on the hierarchy alone, with the seeds 0 1 2
+alone) # all benchmarks of the average with encoders on the hierarchy alone: .6 of the runs, .3 of these, .1 of the base
     alone
     # shellcheck disable=SC2046
-    st-biomed average $base $(for kind in full hierarchy; do for seed in 0 1 2; do echo $out/$kind-$seed-training/trained; done; done) \
-        --weights .1,.2,.2,.2,.1,.1,.1 --output $out/with-hierarchy --overwrite
+    st-biomed average $base $(for kind in full hierarchy; do for seed in $seeds; do echo $out/$kind-"$seed"-training/trained; done; done) \
+        --weights "$(python -c "
+import sys; n = len(sys.argv[1:]); print(','.join(map(str, [0.1, *[0.6 / n] * n, *[0.3 / n] * n])))" $seeds)" \
+        --output $out/with-hierarchy --overwrite
     scorecard alone with-hierarchy=$out/with-hierarchy
     ;;
 curve) # other shares of the trained weights in the release
@@ -98,9 +105,17 @@ curve) # other shares of the trained weights in the release
     few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
     ;;
 ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), one part alone, and that of the hierarchy averaged with all parts
+    for cell in ${CELLS:-}; do
+        if [[ " $ablations " != *" $cell "* ]]; then
+            echo "no cell $cell: $ablations" >&2
+            exit 2
+        fi
+    done
     for seed in $seeds; do
         while IFS=: read -r name share arguments; do
-            [[ " ${CELLS:-$name} " != *" $name "* ]] || echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
+            if wanted "$name" || { wanted with_alone && [[ " all hierarchy_alone " == *" $name "* ]]; }; then # what it averages
+                echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
+            fi
         done <<'TRIALS'
 all:0.8, 1:
 no_passages:0.8:--corpus none
@@ -111,7 +126,7 @@ no_distillation:0.8:--distillation 0
 synonyms_alone:1:--corpus none --parts synonyms --shares 1 --distillation 0
 hierarchy_alone:1:--corpus none --parts hierarchy --shares 1 --distillation 0
 TRIALS
-        [ -n "${CELLS:-}" ] || echo "with_alone-$seed: {mix: {all-$seed: 0.6, hierarchy_alone-$seed: 0.3}}"
+        if wanted with_alone; then echo "with_alone-$seed: {mix: {all-$seed: 0.6, hierarchy_alone-$seed: 0.3}}"; fi
     done >$out/ablations.yaml
     python evaluation/open_encoder_trials.py $out/ablations.yaml --output $out/ablations --workers "${WORKERS:-1}"
     python evaluation/cells.py $out/ablations/results.jsonl --reference "all 0.8" -o $out/ablations.md

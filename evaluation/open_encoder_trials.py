@@ -164,11 +164,21 @@ def next_trial(trials: Path, results: Path, turn: Turn = ALL) -> tuple[str, dict
 
 
 def settings(config: str, arguments: str) -> Settings:
-    """The settings of a trial."""
+    """The settings of a trial.
+
+    Raises:
+        InputError: One is invalid, or the trial would train parts alone beside its own encoder.
+    """
     recipe, training = read_settings(
         (OpenEncoderArguments, SentenceTransformerTrainingArguments), [config, *shlex.split(arguments)]
     )
     open_encoder.without_none(recipe)
+    open_encoder.check(recipe)
+    if recipe.alone:
+        raise InputError(
+            f"{arguments}: a trial trains one encoder; found --alone {' '.join(recipe.alone)}: train the part in a trial "
+            "of its own (--parts), and average both with mix"
+        )
     training.eval_strategy = training.save_strategy = "no"
     return recipe, recipe.training_arguments(training)
 

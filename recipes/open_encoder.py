@@ -56,7 +56,7 @@ from st_biomed.training.text_part import TEXTS
 from st_biomed.training_data import without_benchmark, without_relations
 
 PARTS = ("synonyms", "definitions", "hierarchy", "relations")
-FREE = ("runs", "alone", "alone_weight", "alone_steps")
+FREE = ("runs", "alone", "alone_weight")
 """What may change in a resumed run: it decides which trainings there are, not what one of them does."""
 
 
@@ -120,9 +120,7 @@ def check(recipe: OpenEncoderArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: The terminology or the parts are empty, a part is repeated or unknown, the shares do not fit the
-            parts or the parts to train alone, an option is given that nothing reads, a preset has no triplet miner to change, one of ``trees`` is not
-            a tree benchmark, or the corpus or the raw text is missing or would not be trained on.
+        InputError: The terminology, parts, shares, options, corpora or trees are missing or invalid, or do not fit.
     """
     check_parts(recipe.terminology, recipe.parts, (*PARTS, TEXTS))
     if recipe.corpus:
@@ -227,13 +225,15 @@ def run(
         phases.train(
             one.name,
             student,
-            recipe,
+            one.recipe,
             {part: data.rows for part, data in parts.items()},
             losses,
             record,
             TerminologyDigestCallback(losses),
             EpochCallback(),
             dev=measured,
+            free=one.free,
+            readings=open_encoder_readings(one.recipe),
             **one.arguments,
         )
         students[one.name] = student

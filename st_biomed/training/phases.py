@@ -8,8 +8,8 @@ an earlier run, and removes them when its first phase is finished.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from st_biomed.encoder import load_encoder
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError
 from st_biomed.files import replacing, settle
-from st_biomed.release.run_data import read_run
+from st_biomed.release.run_data import read_run, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments
@@ -32,6 +32,9 @@ from st_biomed.training.encoder_run import train_encoder
 from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
 from st_biomed.training.same_run import check_same
+
+_BEGUN = "begun.json"
+"""Beside the checkpoints of an unfinished phase: the record with which it began."""
 
 _AVERAGING = {argument.name for argument in fields(AveragingArguments)}
 """The average with the base is made of finished phases."""
@@ -99,7 +102,7 @@ class Phases:
                 )
             self.folders.begin(train)
 
-    def train(
+    def train(  # noqa: PLR0913 - what is trained on, and what the record says of it
         self,
         name: str,
         model: SentenceTransformer,
@@ -110,6 +113,7 @@ class Phases:
         *callbacks: TrainerCallback,
         dev: BaseEvaluator | None = None,
         free: Collection[str] = (),
+        readings: Sequence[str] | None = None,
         **changed: Any,
     ) -> None:
         """Train a model in place, or load the weights of the phase if the resumed run has finished it.
@@ -120,30 +124,34 @@ class Phases:
             record: The record of the run; the loss is added to it as ``name`` (the losses of several parts under their own
                 names), and the figures of training as ``name/loss`` etc.
             free: Arguments of the recipe that may change after this phase, in addition to those of the run.
+            readings: Those in the record of this phase; by default those of the run.
             **changed: Arguments of the trainer that replace those of the run in this phase.
 
         Raises:
-            InputError: Training diverged, or the finished phase was trained with other settings.
+            InputError: Training diverged, or the phase was finished or begun with other settings.
         """
         if self.training.should_log:
             print(f"\n== {name}", flush=True)
         finished, work = self.folder / name, self.folder / f"{name}-training"
         settle(finished)
         training = replace(self.training, output_dir=str(work), **changed)
-        own = replace(record, seed=training.seed)
+        readings = record.readings if readings is None else readings
+        own = replace(record, seed=training.seed, configuration=asdict(recipe), readings=readings)
         losses = dict(loss) if isinstance(loss, Mapping) else {name: loss}
         own.add_losses(losses)
         record.add_losses(losses)
+        may_change = {*self.free, *_AVERAGING, *free}
         if self.resumes and (finished / "run.json").is_file():
             earlier = read_run(finished / "run.json")
-            check_same(earlier, own.to_dict(), training, finished, free={*self.free, *_AVERAGING, *free})
+            check_same(earlier, own.to_dict(), training, finished, free=may_change)
             if training.should_log:
                 print(f"{name}: finished in an earlier run ({finished})", flush=True)
             trained = load_encoder(finished, device=str(model.device), trust_remote_code=recipe.trust_remote_code)
             model.load_state_dict(trained.state_dict())
         else:
             set_seed(training.seed)
-            self._go_on(training, work)
+            own.add_training_arguments(training)
+            self._go_on(training, work, own, may_change)
             train_encoder(model, recipe, training, rows, loss, own, *callbacks, dev=dev)
             check_finite(model, self.folders)
             with training.main_process_first(desc=name):
@@ -153,12 +161,28 @@ class Phases:
             value = float("nan") if entry["value"] is None else entry["value"]
             record.add_metrics(entry["step"], entry["epoch"], {f"{name}/{entry['name']}": value})
 
-    def _go_on(self, training: SentenceTransformerTrainingArguments, work: Path) -> None:
-        """Resume a phase from its last complete checkpoint, if there is one; later checkpoints are renamed."""
+    def _go_on(
+        self,
+        training: SentenceTransformerTrainingArguments,
+        work: Path,
+        own: RunRecord,
+        may_change: Collection[str],
+    ) -> None:
+        """Resume a phase from its last complete checkpoint, if there is one; later checkpoints are renamed.
+
+        Raises:
+            InputError: The phase was begun with other settings.
+        """
         found, passed = last_whole(work) if self.resumes else (None, {})
+        begun = work / _BEGUN
+        if found is not None and begun.is_file():
+            check_same(read_run(begun), own.to_dict(), training, work, free=may_change)
         with training.main_process_first(desc="checkpoint"):
             if training.should_save:
                 set_aside(work, after=-1 if found is None else step_of(found))
+                if found is None:
+                    work.mkdir(parents=True, exist_ok=True)
+                    write_run(own.to_dict(), begun)
         if found is not None:
             training.resume_from_checkpoint = str(found)
         if training.should_log:

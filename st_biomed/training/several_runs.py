@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.settings.checks import COUNT, about, above, check_unused
+from st_biomed.settings.checks import COUNT, about, check_unused, within
 from st_biomed.settings.origins import later
 from st_biomed.training.text_part import TextPartArguments
 
@@ -26,6 +26,7 @@ class Run(NamedTuple):
         weight: Its weight in the average of all trainings.
         arguments: Arguments of the trainer in it.
         suffix: What distinguishes its parts from those of the runs with all parts.
+        free: Arguments that may change after it, because it does not read them.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Run(NamedTuple):
     weight: float
     arguments: dict[str, Any]
     suffix: str = ""
+    free: tuple[str, ...] = ()
 
 
 @dataclass
@@ -54,7 +56,9 @@ class SeveralRunsArguments(TextPartArguments):
     )
     alone_weight: float = field(
         default=0.5,
-        metadata=about("weight of an encoder that trains a part alone in their average; a run has 1", above(0)),
+        metadata=about(
+            "weight of an encoder that trains a part alone in their average; a run has 1", within("(0, 1000]")
+        ),
     )
     alone_steps: int | None = field(
         default=None, metadata=about("steps of each encoder that trains a part alone; max_steps by default", COUNT)
@@ -80,9 +84,10 @@ class SeveralRunsArguments(TextPartArguments):
         possible = [part for part in self.options_of_parts() if part in parts]
         known = self.options_of_parts() if later(self, "alone", ("parts",)) else possible
         if not set(self.alone) <= set(known) or len(set(self.alone)) < len(self.alone):
-            raise InputError(
-                f"alone: none, or different ones of {' '.join(possible)} are possible, found {' '.join(self.alone)}"
-            )
+            allowed = f"none, or different ones of {' '.join(possible)} are possible"
+            if not possible:
+                allowed = f"must be none, since no part of {' '.join(parts)} can be trained alone"
+            raise InputError(f"alone: {allowed}, found {' '.join(self.alone)}")
 
     def planned_runs(self, parts: Sequence[str], seed: int) -> list[Run]:
         """The trainings in their order: those with all parts, then those of each part alone, each with consecutive seeds.
@@ -96,11 +101,13 @@ class SeveralRunsArguments(TextPartArguments):
         """
         alone = self.parts_alone(parts)
         weight = 1 / (self.runs * (1 + len(alone) * self.alone_weight))
-        planned = [Run(f"run-{i + 1}", self, weight, {"seed": seed + i}) for i in range(self.runs)]
+        runs = range(self.runs)
+        planned = [Run(f"run-{i + 1}", self, weight, {"seed": seed + i}, free=("alone_steps",)) for i in runs]
         steps = {} if self.alone_steps is None else {"max_steps": self.alone_steps}
         for part in alone:
-            only: dict[str, Any] = {"parts": [part], "shares": [1.0], "distillation": 0.0}
-            recipe = replace(self, **only)
+            only: dict[str, Any] = {"parts": [part], "shares": [1.0], "runs": 1, "alone": []}
+            without: dict[str, Any] = {"distillation": 0.0, "distilled_texts": []}
+            recipe = replace(self, **only, **without, corpus=self.corpus if part == "definitions" else [])
             planned += [
                 Run(
                     f"{part}-{i + 1}",
@@ -109,6 +116,6 @@ class SeveralRunsArguments(TextPartArguments):
                     {"seed": seed + i, **steps},
                     suffix="-alone",
                 )
-                for i in range(self.runs)
+                for i in runs
             ]
         return planned

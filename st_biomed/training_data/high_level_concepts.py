@@ -178,9 +178,8 @@ def _remaining(hierarchy: Hierarchy, concepts: np.ndarray, leave_out: Collection
     codes = {hierarchy.terminology.codes[concept] for concept in concepts}
     for code in leave_out:
         check_name("leave_out", code, codes)
-    return np.array(
-        [concept for concept in concepts if hierarchy.terminology.codes[concept] not in set(leave_out)], int
-    )
+    left_out = set(leave_out)
+    return np.array([concept for concept in concepts if hierarchy.terminology.codes[concept] not in left_out], int)
 
 
 def _gathered(

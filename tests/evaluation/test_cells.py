@@ -46,8 +46,13 @@ def test_a_cell_of_one_seed_or_none_does_not_hold_up_the_others():
 def test_a_model_without_a_seed_stands_for_each():
     """Catches a base model that no cell can be compared with."""
     base = [replace(result, model="base") for result in results(base=[0.1])]
-    text = report(figures([*base, *results(text=[0.2, 0.3])]), "base")
-    assert "| text | 2 | 0.250 | +0.150 (-0.485 to +0.785) |" in text
+    other = [replace(result, model="released", primary="b_acc@5") for result in results(released=[0.4])]
+    found = figures([*base, *other, *results(text=[0.2, 0.3])], reference="base")
+    assert found == {"b_acc@1": {"text": {0: 0.2, 1: 0.3}, "base": {None: 0.1}}}
+    text = report(found, "base")
+    assert "| text | 2 | 0.250 | +0.150 (-0.485 to +0.785) |" in text and "| base | - | 0.100 |  |" in text
+    two = report({"acc": {"base": {None: 0.1}, "control": {None: 0.3}, "text": {0: 0.2, 1: 0.3}}}, "base")
+    assert "| control | - | 0.300 | +0.200 (one seed) |" in two
 
 
 def test_results_of_other_settings_are_left_out_and_said(tmp_path, monkeypatch):
@@ -80,18 +85,18 @@ def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
     controls = write_trials(tmp_path / "controls", ("base", 0.0, 0.1), ("shuffled-1", 0.8, 0.2), ("cut-off", 0.0, 0.9))
     assert figures_of_trials([Path(parts), Path(controls)]) == {
         "acc": {
-            "base": {0: 0.1, 1: 0.1},
+            "base": {None: 0.1},
             "all 0.8": {0: 0.2, 1: 0.3},
             "all 1": {0: 0.4},
             "shuffled 0.8": {1: 0.2},
-            "cut-off": {0: 0.9, 1: 0.9},
+            "cut-off": {None: 0.9},
         }
     }
     given = ["cells.py", parts, controls, "--reference", "all 0.8", "-o", str(tmp_path / "report.md")]
     monkeypatch.setattr("sys.argv", given)
     main()
     text = (tmp_path / "report.md").read_text("utf-8")
-    assert "| base | 2 | 0.100 | -0.150" in text and "| shuffled 0.8 | 1 | 0.200 | -0.100 (one seed) |" in text
+    assert "| base | - | 0.100 | -0.150" in text and "| shuffled 0.8 | 1 | 0.200 | -0.100 (one seed) |" in text
 
 
 def test_a_folder_and_a_file_are_not_one_experiment(tmp_path, monkeypatch):

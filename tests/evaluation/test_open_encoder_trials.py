@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.open_encoder_trials import Turn, in_processes, lines_of, next_trial, write
+from evaluation.open_encoder_trials import Turn, in_processes, lines_of, next_trial, settings, write
 from st_biomed.errors import InputError
 
 
@@ -52,3 +52,18 @@ def test_each_process_takes_its_own_trials(tmp_path: Path):
 def test_the_status_of_processes_is_that_of_one_that_failed(code: str, status: int):
     """Catches trials that fail unnoticed."""
     assert in_processes([sys.executable, "-c", code], 2) == status
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("--alone hierarchy", "--alone hierarchy: a trial trains one encoder; found --alone hierarchy"),
+        ("--alone trees", "alone: none, or different ones of"),
+    ],
+)
+def test_a_trial_with_parts_alone_is_refused(arguments: str, message: str):
+    """Catches a trial that reports the recipe without them."""
+    smoke = str(Path(__file__).parents[2] / "recipes" / "configs" / "open_encoder_smoke.yaml")
+    with pytest.raises(InputError) as error:
+        settings(smoke, arguments)
+    assert str(error.value).startswith(message)

@@ -92,6 +92,7 @@ def test_relations_that_are_measured_are_held_out(tmp_path: Path):
         ),
         (["--alone", "hierarchy", "hierarchy"], "alone: none, or different ones of"),
         (["--alone_steps", "3"], "alone_steps: is not used with alone none"),
+        (["--alone", "hierarchy", "--alone_weight", "1e308"], "alone_weight must be above 0 and at most 1000"),
         (
             ["--corpus", "x", "--parts", "synonyms"],
             "corpus: its passages belong to the part definitions, found synonyms",

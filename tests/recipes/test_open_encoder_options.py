@@ -103,3 +103,9 @@ def test_an_unknown_part_alone_is_refused_wherever_the_parts_come_from(tmp_path:
     (tmp_path / "more.yaml").write_text(f"extends: {CONFIGS / 'open_encoder_smoke.yaml'}\nalone: [trees]\n")
     with pytest.raises(InputError, match="^alone: none, or different ones of synonyms are possible, found trees"):
         check("--parts", "synonyms", "--shares", "1", configuration=str(tmp_path / "more.yaml"))
+    (tmp_path / "text.txt").write_text("A text.\n")
+    raw = ("--parts", "texts", "--shares", "1", "--distilled_texts", str(tmp_path / "text.txt"))
+    with pytest.raises(
+        InputError, match="^alone: must be none, since no part of texts can be trained alone, found trees"
+    ):
+        check(*raw, configuration=str(tmp_path / "more.yaml"))

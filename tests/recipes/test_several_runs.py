@@ -14,6 +14,7 @@ from transformers import TrainerCallback
 
 import st_biomed.training.phases
 from recipes import open_encoder
+from st_biomed.errors import InputError
 from st_biomed.release.run_data import read_run
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.teacher import TeacherVectors
@@ -78,7 +79,7 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
     """Catches shares that are swapped, a part alone that is distilled, has other steps or other seeds, and runs that are repeated."""
     out = shutil.copytree(averaged, tmp_path / "out")
     shutil.copytree(f"{averaged}-training", f"{out}-training")
-    given = ("--base_model", tiny_bert_folder, *SEVERAL, "--alone_weight", 0.5, "--alone_steps", 2)
+    given = ("--base_model", tiny_bert_folder, *SEVERAL, "--alone_weight", 0.25, "--alone_steps", 2)
     started, real = [], st_biomed.training.phases.train_encoder
 
     def train_encoder(*arguments, **options):
@@ -109,7 +110,7 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
     runs, alone = ([weights(phases / f"{name}-{i}") for i in (1, 2)] for name in ("run", "hierarchy"))
     base, one = weights(tiny_bert_folder), weights(tmp_path / "only-training" / "phases" / "run-1")
     for name, tensor in weights(out).items():
-        mean = (2 * runs[0][name] + 2 * runs[1][name] + alone[0][name] + alone[1][name]) / 6
+        mean = (4 * runs[0][name] + 4 * runs[1][name] + alone[0][name] + alone[1][name]) / 10
         torch.testing.assert_close(tensor, (base[name] + mean) / 2)
         torch.testing.assert_close(alone[1][name], one[name], rtol=0, atol=0)
     record = read_run(out / "run.json")
@@ -119,6 +120,14 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
         "hierarchy-alone": "OrdinalMultiSimilarityLoss",
     }
     assert "2 encoders that were trained on the part hierarchy alone" in (out / "README.md").read_text("utf-8")
+    own = read_run(phases / "hierarchy-1" / "run.json")
+    said = {name: own["configuration"][name] for name in ("parts", "shares", "distillation")}
+    assert said == {"parts": ["hierarchy"], "shares": [1], "distillation": 0}
+    assert not any("contrasted" in reading or "held near" in reading for reading in own["readings"])
+    with pytest.MonkeyPatch.context() as patch:
+        again = ("--output_dir", out, *given, "--alone_steps", 3, *more)
+        with pytest.raises(InputError, match=r"hierarchy-1: was trained with alone_steps 2, found 3; give the same"):
+            run(patch, *again)
 
 
 @pytest.mark.long
@@ -212,6 +221,8 @@ def test_a_run_goes_on_from_its_checkpoint(averaged: Path, tiny_bert_folder: Pat
         patch.setattr(st_biomed.training.phases, "train_encoder", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(patch, *given)
+        with pytest.raises(InputError, match=r"run-1-training: was trained with max_steps 4, found 6; give the same"):
+            run(patch, *given, "--resume_from_checkpoint", "true", "--max_steps", 6)
         run(patch, *given, "--resume_from_checkpoint", "true")
     assert started == ["run-1-training", "run-1-training", "run-2-training"]
     assert re.search(r"going on from .*run-1-training/checkpoint-2$", capsys.readouterr().out, re.MULTILINE)
