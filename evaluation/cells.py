@@ -87,7 +87,7 @@ def figures_of_trials(files: Iterable[Path]) -> Figures:
     for line in (json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()):
         cell, _, seed = line["trial"].rpartition("-")
         of_cell, of_seed = (f"{cell} {line['share']:g}", int(seed)) if seed.isdigit() else (line["trial"], None)
-        for metric in line.keys() - {"trial", "share", "time"}:
+        for metric in line.keys() - {"trial", "share", "time", "made_of"}:
             found.setdefault(metric, {}).setdefault(of_cell, {})[of_seed] = line[metric]
     return found
 
@@ -95,15 +95,24 @@ def figures_of_trials(files: Iterable[Path]) -> Figures:
 def report(found: Figures, reference: str, notes: Sequence[str] = ()) -> str:
     """A table for each metric, best cell first. Cells with fewer than two seeds of the reference have no interval.
 
+    Args:
+        found: The figures.
+        reference: The cell that others are compared with; a metric that it lacks has no table but a note.
+        notes: Notes below the tables.
+
     Raises:
-        InputError: The reference was not measured.
+        InputError: There are no figures, or none of the reference.
     """
+    without = sorted(metric for metric, cells in found.items() if reference not in cells)
+    if found and len(without) == len(found):
+        cells_of_all = sorted({cell for cells in found.values() for cell in cells})
+        raise InputError(f"reference {reference!r} was not measured; there are {', '.join(cells_of_all)}")
+    if without:
+        notes = [*notes, f"Without a table, since {reference} was not measured by it: {', '.join(without)}."]
     blocks = []
     for metric, cells in sorted(found.items()):
-        if reference not in cells:
-            raise InputError(
-                f"reference {reference!r} was not measured by {metric}; there are {', '.join(sorted(cells))}"
-            )
+        if metric in without:
+            continue
         rows = []
         for cell, of_seeds in cells.items():
             pairs = _pairs(of_seeds, cells[reference])

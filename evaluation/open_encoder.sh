@@ -14,6 +14,7 @@ cd "$(dirname "$0")/.."
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 base=sentence-transformers/all-MiniLM-L6-v2 out=out/open_encoder_seeds seeds="${SEEDS:-0 1 2}"
+mkdir -p $out
 st-biomed unite evaluation/open_terminology.yaml --data "$ST_BIOMED_DATA" --output out/open_terminology --if-changed
 # case reports of layer 3 of E3C with a license that asks for attribution alone
 python evaluation/open_texts.py "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz "CC BY" "CC BY 4.0" -o out/open_texts.jsonl
@@ -46,9 +47,6 @@ mix() { # folder, share of the trained weights
 }
 shares() { # name, seeds, shares: averages of its runs, after + those on the hierarchy alone, and the base, on the dev parts
     local name=$1 file=$out/$1-shares.yaml
-    for folder in $out/"$name"-*-training/trained $out/"${name/full/hierarchy}"-*-training/trained; do # measured before it was trained again
-        if [ "$folder/run.json" -nt "${file%.yaml}/results.jsonl" ]; then rm -f "${file%.yaml}/results.jsonl"; fi
-    done
     for other in "${@:3}"; do
         python - "$out/$name" "$other" $2 <<'PYTHON'
 import sys
@@ -87,9 +85,10 @@ share) # the shares of the runs and of encoders on the hierarchy alone, chosen o
     alone
     shares full "$seeds" 0.6 0.8 0.9 1 0.6+0.2 0.6+0.3
     ;;
-longer) # two runs of twice the steps, on the dev parts
-    for seed in 0 1; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
-    shares longer "0 1" 0.6 0.8
+longer) # two runs of twice the steps, on the dev parts, of the first two seeds
+    two=$(echo "$seeds" | cut -d " " -f 1,2)
+    for seed in $two; do train longer "$seed" --runs 1 --keep_trained true --max_steps 1600; done
+    shares longer "$two" 0.6 0.8
     ;;
 alone) # all benchmarks of the average with encoders on the hierarchy alone: .6 of the runs, .3 of these, .1 of the base
     alone

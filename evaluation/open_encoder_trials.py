@@ -13,8 +13,9 @@ from the vectors of the untrained base model, a control of ``--distillation_remo
     both: {mix: {mild: 0.5, strong: 0.5}}
     control: {removed: 1}
 
-A line of ``results.jsonl`` has the figures of one share. Shares that have their lines are not repeated, and trials that are
-added to the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
+A line of ``results.jsonl`` has the figures of one share, and a checksum of what it was made of: the terminology, the base
+model, all settings, and the weights in a mix. Shares that have their lines are not repeated, unless this changed, and trials
+that are added to the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
 compare with those of other trials alone.
 """
 
@@ -29,7 +30,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,16 +58,20 @@ from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.files import replace_text, replacing_file
+from st_biomed.files.sealed import checksum, checksum_of
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.release.portable import plain
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.settings.yaml_files import read_yaml
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.encoder_run import record_run, train_encoder
+from st_biomed.training.same_run import deciding
 from st_biomed.training.teacher import SAMPLE
 
 BENCHMARKS = ("mayosrs", "umnsrs_similarity_modified", "umnsrs_relatedness_modified", "relations_ncit")
+WEIGHTS = "model.safetensors"
 DICTIONARY = 3000
 """Names of NCBI disease's dictionary beside those of the concepts that are meant."""
 
@@ -100,22 +106,31 @@ def main() -> None:
     suite = development(data)
     results = arguments.output / "results.jsonl"
     base = recipe.encoder()
-    if turn.place == 0 and ("base", 0.0) not in lines_of(results):
-        write(results, "base", 0.0, measured(base, suite))
-    while (waiting := next_trial(arguments.trials, results, turn)) is not None:
+
+    identity = partial(
+        made_of, trials=arguments.trials, config=arguments.config, common=[recipe.base_model, data.whole.digest]
+    )
+    if turn.place == 0 and left_of(results, "base", {}, identity("base", {})):
+        write(results, "base", 0.0, measured(base, suite), identity("base", {}))
+    while (waiting := next_trial(arguments.trials, results, turn, identity)) is not None:
         name, trial, left = waiting
+        of = identity(name, trial)
         if "removed" in trial:
-            write(results, name, 0.0, measured(base, suite, without_top(base, data, trial["removed"])))
+            write(results, name, 0.0, measured(base, suite, without_top(base, data, trial["removed"])), of)
             continue
         if "mix" in trial:
-            while turn.of > 1 and not all(stored(part, arguments.output) for part in trial["mix"]):
+            others = read_yaml(arguments.trials)
+            while turn.of > 1 and not all(
+                Path(part).is_dir() or not left_of(results, part, others[part], identity(part, others[part]))
+                for part in trial["mix"]
+            ):
                 time.sleep(1)  # another process trains it
             parts = {part: weights_of(part, arguments.output) for part in trial["mix"]}
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
             shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
         else:
             kept = arguments.output / f"{name}.pt"
-            if not kept.is_file() or name not in {trial for trial, _ in lines_of(results)}:
+            if not kept.is_file() or len(left) == len(trial.get("shares", [1.0])):
                 trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output / "work" / name)
                 with replacing_file(kept) as draft:
                     torch.save(trained, draft)
@@ -124,7 +139,7 @@ def main() -> None:
         for share, state in shares.items():
             model = recipe.encoder()
             model.load_state_dict(state)
-            write(results, name, share, measured(model, suite))
+            write(results, name, share, measured(model, suite), of)
 
 
 def in_processes(command: list[str], workers: int) -> int:
@@ -142,11 +157,13 @@ def in_processes(command: list[str], workers: int) -> int:
     finally:
         for process in running:
             process.terminate()
-    return max(process.returncode for process in running)
+    return next((process.returncode for process in running if process.returncode), 0)
 
 
-def next_trial(trials: Path, results: Path, turn: Turn = ALL) -> tuple[str, dict[str, Any], list[float]] | None:
-    """The first trial of a process with shares that have no line, and these shares.
+def next_trial(
+    trials: Path, results: Path, turn: Turn = ALL, made_of: Callable[[str, dict[str, Any]], str] = lambda *_: ""
+) -> tuple[str, dict[str, Any], list[float]] | None:
+    """The first trial of a process with shares that have no line of what it is made of now, and these shares.
 
     Raises:
         InputError: A trial of another form.
@@ -157,10 +174,37 @@ def next_trial(trials: Path, results: Path, turn: Turn = ALL) -> tuple[str, dict
             raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
         if place % turn.of != turn.place:
             continue
-        shares = [0.0] if "removed" in trial else trial.get("shares", [1.0])
-        if left := [share for share in shares if (name, share) not in lines_of(results)]:
+        if left := left_of(results, name, trial, made_of(name, trial)):
             return name, trial, left
     return None
+
+
+def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, common: list[str]) -> str:
+    """The checksum of all that decides the figures of a trial.
+
+    Args:
+        name, trial: The trial, which is empty for the base model.
+        trials: File of the trials.
+        config: The configuration that they change.
+        common: What all trials have in common: base model and digest of the terminology.
+
+    Raises:
+        InputError: A mix has a part that is no trial and no folder.
+    """
+    how: list[Any] = [*common, trial.get("removed")]
+    if "mix" in trial:
+        others = read_yaml(trials)
+        for part, share in trial["mix"].items():
+            if part in others:
+                how += [share, made_of(part, others[part], trials=trials, config=config, common=common)]
+            elif Path(part).is_dir():
+                how += [share, checksum_of(Path(part) / WEIGHTS)]
+            else:
+                raise InputError(f"{trials}: {name}: expected trials and folders of models in mix, found {part}")
+    else:
+        recipe, training = settings(config, trial.get("arguments", ""))
+        how += [plain(asdict(recipe)), training.seed, deciding(training)]
+    return checksum(json.dumps(how, sort_keys=True).encode())
 
 
 def settings(config: str, arguments: str) -> Settings:
@@ -227,11 +271,6 @@ def train(trial: Settings, data: open_encoder.Data, output: Path) -> State:
     return {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
 
 
-def stored(name: str, output: Path) -> bool:
-    """Whether there is an earlier trial, or a folder, of this name."""
-    return (output / f"{name}.pt").is_file() or Path(name).is_dir()
-
-
 def weights_of(name: str, output: Path) -> State:
     """The weights of an earlier trial, or of the model in a folder."""
     trial = output / f"{name}.pt"
@@ -264,6 +303,14 @@ def measured(
     return {name: round(float(value), 4) for name, value in figures.items()}
 
 
+def left_of(results: Path, name: str, trial: dict[str, Any], made_of: str) -> list[float]:
+    """The shares of a trial that have no line of what it is made of."""
+    shares = [0.0] if "removed" in trial or not trial else trial.get("shares", [1.0])
+    lines = lines_of(results)
+    made = {share: json.loads(lines[name, share]).get("made_of") for share in shares if (name, share) in lines}
+    return [share for share in shares if made.get(share) != made_of]
+
+
 def lines_of(results: Path) -> dict[tuple[str, float], str]:
     """Trial and share to its line; a line that was cut off is none."""
     lines = results.read_text("utf-8").splitlines(keepends=True) if results.is_file() else []
@@ -271,11 +318,14 @@ def lines_of(results: Path) -> dict[tuple[str, float], str]:
     return {(found["trial"], found["share"]): line for found, line in whole}
 
 
-def write(results: Path, trial: str, share: float, figures: dict[str, float]) -> None:
-    """Append and print a line."""
-    line = json.dumps({"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M:%S")})
+def write(results: Path, trial: str, share: float, figures: dict[str, float], made_of: str = "") -> None:
+    """Append and print a line; an earlier one of the trial and share goes."""
+    line = json.dumps(
+        {"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M:%S"), "made_of": made_of}
+    )
     with FileLock(results.with_suffix(".lock")):
-        replace_text(results, "".join([*lines_of(results).values(), line + "\n"]))
+        others = [other for key, other in lines_of(results).items() if key != (trial, share)]
+        replace_text(results, "".join([*others, line + "\n"]))
     print(line, flush=True)
 
 

@@ -35,6 +35,8 @@ _TEXT_OR_COMMENT = re.compile(
 )
 _ENDS = {'"""': '"""', "/*": "*/"}
 _HEADER = re.compile(r"(\w+):\s*(.*)")
+_INDENTED = re.compile(r"\s*?^([ \t]*)\*", re.MULTILINE)
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
 
 
@@ -48,7 +50,7 @@ def records(
     license: str = "not stated",
     replace: str = "",
 ) -> Iterator[Record]:
-    """Read codes, displays, definitions and, for nested codes, parents.
+    """Read codes, displays, definitions and, for nested codes (written after their parent's, or indented), parents.
 
     Args:
         path: A file with one ``CodeSystem``.
@@ -63,7 +65,8 @@ def records(
 
     Raises:
         InputError: With file and line: no ``CodeSystem``, a second one, a concept without a display, a code that is
-            listed twice, a parent code that is not listed before, a rule that cannot be read.
+            listed twice, a parent code that is not listed before, an indentation other than two spaces a level, a rule
+            that cannot be read.
     """
     if path is None:
         raise InputError("reader 'fsh' needs the path of a code system in FHIR Shorthand, e.g. icd9cm.fsh")
@@ -72,7 +75,8 @@ def records(
     names: dict[str, str] = {}
     definitions: dict[str, str] = {}
     parents: list[tuple[str, str]] = []
-    for line, rule in _rules(path):
+    nested: list[str] = []  # the last code of each level of indentation
+    for line, indentation, rule in _rules(path):
         where = f"{path}:{line}"
         if rule.startswith("Alias:"):
             tally.read_dropped("aliases")
@@ -90,6 +94,10 @@ def records(
             tally.drop("metadata and properties")
             continue
         code, display, definition, above = _concept(where, rule)
+        level = _level(where, indentation, len(nested))
+        if level and not above:
+            above = nested[level - 1]
+        nested[level:] = [code]
         if code in names:
             raise InputError(f"{where}: code {code} is listed twice")
         if above and above not in names:
@@ -125,8 +133,19 @@ def _repairs(replace: str) -> Mapping[str, str]:
     return {garbled: meant for garbled, _, meant in pairs}
 
 
-def _rules(path: Path) -> Iterator[tuple[int, str]]:
-    """The non-empty lines without comments; lines that a text or a comment joins are one."""
+def _level(where: str, indentation: str, n_levels: int) -> int:
+    """The level of an indented rule, which FHIR Shorthand puts below the rule before it of one level less."""
+    level, rest = divmod(len(indentation), 2)
+    if rest or indentation.strip(" ") or level > n_levels:
+        raise InputError(
+            f"{where}: expected an indentation of two spaces for each level, at most one level more than before, found "
+            f"{indentation!r}"
+        )
+    return level
+
+
+def _rules(path: Path) -> Iterator[tuple[int, str, str]]:
+    """The non-empty lines without comments, with their indentation; lines that a text or a comment joins are one."""
     started, lines, begin = 0, [], ""
     for line, content in read_lines(path):
         started = started or line
@@ -139,7 +158,8 @@ def _rules(path: Path) -> Iterator[tuple[int, str]]:
             continue
         rule = _TEXT_OR_COMMENT.sub(lambda match: match["text"] or match["line"] or "", joined)
         if rule := rule.replace("\n", " ").strip():
-            yield started, rule
+            indented = _INDENTED.match(joined)
+            yield started, indented[1] if indented else "", rule
         started, lines = 0, []
     if begin:
         kind = "a comment" if begin == "/*" else "a text"
@@ -172,4 +192,11 @@ def _concept(where: str, rule: str) -> tuple[str, str, str, str]:
 def _text(quoted: str) -> str:
     """A text without its quotes and escapes, on one line."""
     n_quotes = 3 if quoted.startswith('"""') else 1
-    return single_spaced(re.sub(r"\\(.)", r"\1", quoted[n_quotes:-n_quotes]))
+    return single_spaced(_ESCAPE.sub(_unescaped, quoted[n_quotes:-n_quotes]))
+
+
+def _unescaped(escape: re.Match[str]) -> str:
+    """The character that an escape stands for."""
+    if len(escape[1]) > 1:
+        return chr(int(escape[1][1:], 16))
+    return " " if escape[1] in "nrtf" else escape[1]

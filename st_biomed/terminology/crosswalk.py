@@ -59,8 +59,8 @@ class Crosswalk:
                 concepts: the substance of a therapy, say. None by default.
 
         Raises:
-            InputError: No cross-reference has one of the predicates, or leads to one of the prefixes, an unknown
-                normalizer, or ``apart_from`` of another length.
+            InputError: No cross-reference has one of the predicates, or leads to one of the prefixes (for ``apart_from``,
+                none of its own), an unknown normalizer, or ``apart_from`` of another length.
         """
         first: dict[str, int] = {}
         for at, terminology in enumerate(terminologies):
@@ -103,13 +103,20 @@ def _by_xrefs(
     for predicate in predicates:
         if predicate not in present:
             raise InputError(f"no cross-reference has predicate {predicate!r}; there are {sorted(present)}")
-    wanted, met = pa.array([*predicates, FORMER_CODE], pa.string()), set()
+    wanted = pa.array([*predicates, FORMER_CODE], pa.string())
+    met: set[str] = set()
     for terminology, others in zip(terminologies, apart):
         rows = terminology.xrefs.filter(pc.is_in(terminology.xrefs["predicate"], value_set=wanted))
         codes = terminology.codes
+        prefixes = {_prefix(target) for target in rows["target"].unique().to_pylist()}
+        if unmet := sorted(set(others) - prefixes):
+            raise InputError(
+                f"apart_from: no cross-reference of {', '.join(terminology.sources)} that is followed leads to "
+                f"{', '.join(unmet)}; they lead to {sorted(prefixes)}"
+            )
+        met |= prefixes
         for concept, target in zip(rows["concept"].to_pylist(), rows["target"].to_pylist()):
             outside = _prefix(target) in through
-            met.add(_prefix(target))
             if _prefix(target) in others:
                 continue
             target = former.get(target, target)

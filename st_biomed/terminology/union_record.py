@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -16,7 +17,10 @@ from st_biomed.terminology.union_plan import UnionPlan
 MADE_OF = "made of"
 """The key of the record in the report of a union."""
 _PACKAGE = Path(__file__).parents[1]
-_CODE = ("csr.py", "records.py", "files", "readers", "terminology")
+_CODE = (
+    *("csr.py", "records.py", "files", "readers", "terminology"),
+    *(f"settings/{name}.py" for name in ("checks", "keyword_options", "registry", "yaml_files")),
+)
 """The modules that read sources and unite them. Versions of other packages do not count."""
 
 
@@ -76,5 +80,15 @@ def _differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]
 
 
 def _files_of(path: Path) -> list[Path]:
-    """A file, or all files of a folder."""
-    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]
+    """A file, or all files of a folder and of the folders that it links."""
+    if not path.is_dir():
+        return [path]
+    found: list[Path] = []
+    seen: set[Path] = set()
+    for folder, below, files in os.walk(path, followlinks=True):
+        if (real := Path(folder).resolve()) in seen:
+            below.clear()
+            continue
+        seen.add(real)
+        found += [file for name in files if (file := Path(folder, name)).is_file()]
+    return sorted(found)

@@ -110,12 +110,20 @@ def test_a_folder_and_a_file_are_not_one_experiment(tmp_path, monkeypatch):
     ("cells", "message"),
     [
         ({}, "no model of the folder is named CELL-SEED"),
-        ({"stated": [0.1, 0.2]}, "reference 'text' was not measured by b_acc@1; there are stated"),
+        ({"stated": [0.1, 0.2]}, "reference 'text' was not measured; there are stated"),
     ],
 )
 def test_what_cannot_be_compared_is_one_line(cells: dict[str, list[float]], message: str):
     with pytest.raises(InputError, match=message):
         report(figures(results(**cells)), "text")
+
+
+def test_a_metric_that_the_reference_lacks_is_named_and_holds_up_no_other():
+    """Catches a report that one benchmark of other cells ends."""
+    found = {"acc": {"text": {0: 0.1}, "stated": {0: 0.3}}, "auc": {"stated": {0: 0.5}}}
+    text = report(found, "text")
+    assert "| stated | 1 | 0.300 | +0.200 (one seed) |" in text and "## auc" not in text
+    assert text.endswith("Without a table, since text was not measured by it: auc.\n")
 
 
 def test_other_metrics_are_taken_where_an_evaluator_has_them():

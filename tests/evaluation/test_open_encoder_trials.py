@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from evaluation.open_encoder_trials import Turn, in_processes, lines_of, next_trial, settings, write
+from evaluation.open_encoder_trials import Turn, in_processes, lines_of, made_of, next_trial, settings, write
 from st_biomed.errors import InputError
+
+CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
 
 
 def test_shares_without_a_line_are_still_measured(tmp_path: Path):
@@ -26,6 +29,35 @@ def test_shares_without_a_line_are_still_measured(tmp_path: Path):
     assert next_trial(trials, results) == ("control", {"removed": 1}, [0.0])
     write(results, "control", 0.0, {"dev": 0.0})
     assert next_trial(trials, results) is None
+
+
+def test_figures_of_other_settings_are_measured_again(tmp_path: Path):
+    """Catches figures of an earlier terminology, of other steps or of weights that were trained anew."""
+    trials, results = tmp_path / "trials.yaml", tmp_path / "results.jsonl"
+    smoke, model = CONFIGS / "open_encoder_smoke.yaml", tmp_path / "model"
+    model.mkdir()
+
+    def waiting(steps: int = 3, digest: str = "a", weights: str = "x"):
+        trials.write_text(f"mild: {{arguments: --max_steps {steps}}}\nboth: {{mix: {{mild: 0.5, {model}: 0.5}}}}\n")
+        (model / "model.safetensors").write_text(weights)
+        identity = partial(made_of, trials=trials, config=str(smoke), common=["base", digest])
+        found = next_trial(trials, results, made_of=identity)
+        return found and (found[0], identity(*found[:2]))
+
+    for name in ("mild", "both"):
+        now, of = waiting()
+        assert now == name
+        write(results, name, 1.0, {"dev": 0.5}, of)
+    assert (
+        waiting() is None
+        and waiting(steps=4)[0] == waiting(digest="b")[0] == "mild"
+        and waiting(weights="y")[0] == "both"
+    )
+    write(results, *("both", 1.0, {"dev": 0.6}, waiting(weights="y")[1]))
+    assert len(results.read_text().splitlines()) == 2
+    trials.write_text("both: {mix: {other: 1}}\n")
+    with pytest.raises(InputError, match="both: expected trials and folders of models in mix, found other"):
+        made_of("both", {"mix": {"other": 1}}, trials=trials, config=str(smoke), common=[])
 
 
 @pytest.mark.parametrize("trial", ["{argument: --max_steps 3}", "{mix: {a: 1}, removed: 1}", "{shares: [1]}", "3"])
@@ -48,7 +80,14 @@ def test_each_process_takes_its_own_trials(tmp_path: Path):
     assert taken == {0: ["a", "c"], 1: ["b"]}
 
 
-@pytest.mark.parametrize(("code", "status"), [("", 0), ("import sys; sys.exit(3 if sys.argv[-1] == '1' else 0)", 3)])
+@pytest.mark.parametrize(
+    ("code", "status"),
+    [
+        ("", 0),
+        ("import sys; sys.exit(3 if sys.argv[-1] == '1' else 0)", 3),
+        ("import os, signal, sys; sys.argv[-1] == '1' and os.kill(os.getpid(), signal.SIGKILL)", -9),
+    ],
+)
 def test_the_status_of_processes_is_that_of_one_that_failed(code: str, status: int):
     """Catches trials that fail unnoticed."""
     assert in_processes([sys.executable, "-c", code], 2) == status
@@ -63,7 +102,6 @@ def test_the_status_of_processes_is_that_of_one_that_failed(code: str, status: i
 )
 def test_a_trial_with_parts_alone_is_refused(arguments: str, message: str):
     """Catches a trial that reports the recipe without them."""
-    smoke = str(Path(__file__).parents[2] / "recipes" / "configs" / "open_encoder_smoke.yaml")
     with pytest.raises(InputError) as error:
-        settings(smoke, arguments)
+        settings(str(CONFIGS / "open_encoder_smoke.yaml"), arguments)
     assert str(error.value).startswith(message)

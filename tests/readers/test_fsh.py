@@ -101,6 +101,24 @@ def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
     assert (tally.n_kept, tally.dropped) == (8, {"aliases": 1}) and tally.adds_up()
 
 
+def test_indented_rules_are_below_the_one_before(tmp_path: Path) -> None:
+    """Catches a hierarchy by indentation that is lost, and escapes whose letters stay."""
+    head, path = "CodeSystem: X\nId: x\n", tmp_path / "x.fsh"
+    path.write_text(
+        head
+        + '* #1 "Flumpa" "of\\nlines\\tand \\u00e8"\n  * #2 "Terkia"\n    * ^property[0].code = #x\n    * #3 "Mimp"\n'
+        '  * #4 "Brull"\n* #5 "Snav"\n  * #5 #6 "Zorb"\n'
+    )
+    read = Terminology.read("fsh", path)
+    edges = {(read.codes[row["child"]], read.codes[row["parent"]]) for row in read.parents.to_pylist()}
+    assert edges == {("X:2", "X:1"), ("X:3", "X:2"), ("X:4", "X:1"), ("X:6", "X:5")}
+    assert read.definitions["text"].to_pylist() == ["of lines and è"]
+    for rules in ('* #1 "a"\n   * #2 "b"\n', '* #1 "a"\n\t* #2 "b"\n', '* #1 "a"\n    * #2 "b"\n'):
+        path.write_text(head + rules)
+        with pytest.raises(InputError, match=r"x.fsh:4: expected an indentation of two spaces for each level"):
+            Terminology.read("fsh", path)
+
+
 def test_bad_options_are_refused() -> None:
     with pytest.raises(InputError, match="replace of reader 'fsh' must be FROM=TO,..., found 'A'"):
         Terminology.read("fsh", CODES, replace="A")

@@ -150,7 +150,7 @@ def test_the_license_of_a_scheme_opens_no_names_of_a_terminology_of_others(tmp_p
     """Catches a list of codes of SNOMED CT under CC0 whose names are then left out of the search before a release."""
     iris = ("http://snomed.info/id/990", "http://purl.obolibrary.org/obo/HP_990", "http://b.org/UMLS/C990")
     concepts = [f"<{iri}>" for iri in (*iris, "http://purl.obolibrary.org/obo/MONDO_990", "http://a.org/zorb/1")]
-    concepts.append("<http://identifiers.org/flump/1>")
+    concepts += ["<http://identifiers.org/flump/1>", "<http://purl.other.org/ontology/CPT/990>"]
     text = "<http://a.org/s> <http://purl.org/dc/terms/license> <https://creativecommons.org/publicdomain/zero/1.0/> ."
     text += "".join(f'\n{concept} skos:prefLabel "a" ; skos:inScheme <http://a.org/s> .' for concept in concepts)
     path = written(tmp_path, HEAD + text)

@@ -13,6 +13,7 @@ from st_biomed.terminology.crosswalk import Crosswalk
 from st_biomed.terminology.normalization import normalized
 from st_biomed.terminology.union import missing_files, unite
 from st_biomed.terminology.union_plan import UnionPlan
+from st_biomed.terminology.union_record import made_of
 from tests.contracts.reader_contract import FIXTURES
 
 OPEN = {prefix: SourceInfo(prefix, prefix, license="CC0-1.0", redistributable=True) for prefix in "AB"}
@@ -110,6 +111,19 @@ def test_cross_references_of_a_source_may_lead_to_what_is_not_the_same(folder: P
     assert made.terminology.xrefs.num_rows == A.xrefs.num_rows
     with pytest.raises(InputError, match="apart_from must have an entry for each of 2, found 1"):
         Crosswalk.between(A, B, predicates=["xref"], apart_from=[["A"]])
+    with pytest.raises(
+        InputError, match=r"apart_from: no cross-reference of A that is followed leads to C; they lead to"
+    ):
+        Crosswalk.between(A, B, predicates=["xref"], apart_from=[["C"], []])
+
+
+def test_files_of_a_linked_folder_are_among_those_of_a_union(folder: Path, tmp_path: Path) -> None:
+    """Catches a release of a source that is another one while its union counts as up to date."""
+    (tmp_path / "release" / "rrf").mkdir(parents=True)
+    (tmp_path / "release" / "rrf" / "NAMES.RRF").write_text("a")
+    (tmp_path / "release" / "rrf" / "round").symlink_to(tmp_path / "release")
+    (folder / "a" / "linked").symlink_to(tmp_path / "release" / "rrf")
+    assert "a/linked/NAMES.RRF" in made_of(plan(folder, ALL), folder)["files"]
 
 
 def test_equal_preferred_names_unite_where_asked_for(folder: Path) -> None:

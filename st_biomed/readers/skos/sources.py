@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from st_biomed.readers._curies import closed_unless_published_open, curie, describe, is_published
 from st_biomed.readers.skos import vocabulary as words
@@ -36,14 +37,18 @@ class Sources:
 
     def add(self, prefix: str, namespace: str, end: str, schemes: set[str]) -> None:
         """Add the schemes of a concept, whose IRI is the namespace and the end."""
-        if is_published(prefix) or (namespace.startswith("http") and curie(namespace + end)):
+        of_others = namespace.startswith("http") and (
+            curie(namespace + end) or urlsplit(namespace).netloc not in {urlsplit(scheme).netloc for scheme in schemes}
+        )
+        if is_published(prefix) or of_others:
             self._published.add(prefix)
         self._found.setdefault(prefix, (namespace, set()))[1].update(schemes)
 
     def described(self) -> Iterator[SourceInfo]:
         """The source of each prefix; of several schemes only what they agree on.
 
-        The license of a scheme opens the names of its own prefix, not those of a terminology that others publish.
+        The license of a scheme opens the names of its own prefix, not those of a terminology that others publish: one whose
+        prefix or IRIs are known, or whose IRIs are of another host than the scheme.
         """
         for prefix, (namespace, iris) in self._found.items():
             schemes = [words.node(iri) for iri in sorted(iris)]
