@@ -17,14 +17,15 @@ cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
+. evaluation/trained.sh
 open=out/bergamot cells=out/bergamot_cells seeds="${SEEDS:-0 1 2 3 4}" smoke=()
 base=${BASE:-intfloat/multilingual-e5-small} steps=(--max_steps "${STEPS:-250}")
 [ "${!#}" = --smoke ] && smoke=(--terminology toy --smoke true --pivot_language "" --per_device_train_batch_size 8) cells=${cells}_smoke
 if [ ${#smoke[@]} = 0 ] && [ ! -f $open/train/terminology.json ]; then
-    hpo="$ST_BIOMED_DATA"/multilingual/hpo
+    hpo=$(printf %q "$ST_BIOMED_DATA")/multilingual/hpo
     stated="--option statuses=OFFICIAL,TRANSLATED,CANDIDATE,MANUALLY\ TRANSLATED"
     while read -r name reader file options; do
-        eval st-biomed read "$reader" "$ST_BIOMED_DATA/$file" "$options" --output $open/"$name" --overwrite
+        eval st-biomed read "$reader" "$(printf %q "$ST_BIOMED_DATA/$file")" "$options" --output $open/"$name" --overwrite
     done <<FILES
 hp obograph ontologies/hp.v2024-04-26.json.gz
 es babelon multilingual/hpo/hp-es.babelon.tsv.gz $stated
@@ -66,7 +67,10 @@ cell() { # name, seed: the same steps on the same targets in all cells
     local encoder neighborhood weight arguments retention="--distillation 8 --distillation_removed 1 --average 0.6"
     local model="--graph published_gat" keeps="--distillation 0 --average none"
     IFS=- read -r encoder neighborhood weight <<<"$1"
-    [ -f "$cells/$1-$2/run.json" ] && return
+    if [ -f "$cells/$1-$2/run.json" ]; then
+        [ ${#smoke[@]} -gt 0 ] || same "$cells/$1-$2" "${steps[1]}" "$base"
+        return
+    fi
     case $encoder in
     published) ;;
     residual) model="--graph gat --relation_features false" ;;

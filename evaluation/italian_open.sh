@@ -18,6 +18,7 @@ cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
+. evaluation/trained.sh
 read=out/italian cells=out/italian_cells seeds="${SEEDS:-0 1 2}" steps="${STEPS:-200}" smoke=
 base=${BASE:-intfloat/multilingual-e5-small}
 if [ $# -gt 0 ] && [ "${!#}" = --smoke ]; then smoke=1 cells=${cells}_smoke seeds="${SEEDS:-0 1}"; fi
@@ -118,7 +119,10 @@ stages() { # word pieces: what cells with these pieces start from
 }
 cell() { # name, seed: the same steps in every training
     local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss
-    [ -f "$(place "$1" "$2")/run.json" ] && return
+    if [ -f "$(place "$1" "$2")/run.json" ]; then
+        [ -n "$smoke" ] || [ "$what" = swapped ] || [ "$what" = vocabulary ] || same "$(place "$1" "$2")" "$steps" ""
+        return
+    fi
     if [ "$what" = swapped ]; then # the new word pieces alone: a step that is too small to change a weight
         st-biomed train extend_bert "$extend_own" --base_model "$base" --new_head true --corpus "$text" --overwrite true --seed "$seed" \
             --max_steps 1 --learning_rate 1e-30 --output_dir "$(place "$1" "$2")"

@@ -19,7 +19,9 @@ if [ $data/train/terminology.json -nt $data/english/terminology.json ]; then
 fi
 . evaluation/trained.sh
 train() { # name, terminology, seed
-    if ! trained $out/"$1"-"$3" "$2"; then
+    if trained $out/"$1"-"$3" "$2"; then
+        same $out/"$1"-"$3" 400 "$base"
+    else
         python recipes/open_encoder.py recipes/configs/open_encoder_multilingual.yaml --disable_tqdm true --seed "$3" --runs 1 \
             --base_model "$base" --terminology "$2" --output_dir $out/"$1"-"$3" --overwrite true --keep_trained true \
             --cache_dir $out/evaluation/vectors
@@ -48,7 +50,9 @@ english) # the control: the same settings, steps and held-out concepts, without 
     ;;
 sapbert) # cross-lingual SapBERT (sapbert_multilingual_open.yaml) on the same names: synonyms and translations alone
     for seed in $seeds; do
-        if ! trained $out/sapbert-"$seed" $data/train; then
+        if trained $out/sapbert-"$seed" $data/train; then
+            same $out/sapbert-"$seed" "${STEPS:-400}" "$base"
+        else
             python recipes/sapbert.py recipes/configs/sapbert_multilingual_open.yaml --disable_tqdm true --seed "$seed" \
                 --base_model "$base" --terminology $data/train --held_out_names 0 --eval_strategy no --save_strategy no \
                 --load_best_model_at_end false ${STEPS:+--max_steps "$STEPS"} --output_dir $out/sapbert-"$seed" --overwrite true

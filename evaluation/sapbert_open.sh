@@ -4,7 +4,8 @@
 # results/sapbert_open.md; or [experiment | pretrain | finetune | scorecard]: mining, losses and adapters with the seeds of
 # SEEDS ("0 1 2"), then each of them fine-tuned. A model that is there is not trained again. The scorecard and the results
 # are left in out/sapbert_experiment. CELLS has the models of the experiment to train (all of them), e.g. "ms no_mining
-# ncbi_disease-ms". MORE has further arguments for every training, e.g. MORE="--smoke true".
+# ncbi_disease-ms". MORE has further arguments for every training, e.g. MORE="--smoke true" OUT=out/sapbert_smoke, in a folder (OUT)
+# of their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -12,6 +13,10 @@ export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 base=sentence-transformers/all-MiniLM-L6-v2 open=out/open
 out="${OUT:-out/sapbert_experiment}" seeds="${SEEDS:-0 1 2}"
+if [ -n "${MORE:-}" ] && [ -z "${OUT:-}" ]; then
+    echo "MORE needs OUT, a folder of its own: its models would be taken for those of the experiment" >&2
+    exit 2
+fi
 read_ontologies() {
     if [ -f $open/all/terminology.json ]; then return; fi
     while read -r reader file name; do
@@ -36,10 +41,14 @@ train() { # terminology, arguments
     python recipes/sapbert.py recipes/configs/sapbert_open.yaml --terminology $open/"$1" --held_out_names 0 \
         --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "${@:2}"
 }
+. evaluation/trained.sh
 unmeasured="--eval_strategy no --save_strategy no --load_best_model_at_end false"
 wanted() { [[ " ${CELLS:-$1} " == *" $1 "* ]]; }
 pretrain() { # name, seed, arguments; 100 steps
-    if wanted "$1" && [ ! -f "$out/$1-$2/run.json" ]; then
+    if ! wanted "$1"; then return 0; fi
+    if [ -f "$out/$1-$2/run.json" ]; then
+        [[ "${MORE:-}" == *--smoke* ]] || same "$out/$1-$2" 100 $base
+    else
         # shellcheck disable=SC2086
         train all $unmeasured --max_steps 100 --seed "$2" --output_dir "$out/$1-$2" "${@:3}" ${MORE:-}
     fi

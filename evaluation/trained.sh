@@ -2,9 +2,26 @@
 trained() { # folder, terminology: whether the folder has a run; one on another terminology ends the script
     [ -f "$1/run.json" ] || return 1
     local digest
-    digest=$(python -c "import json, sys; print(json.load(open(sys.argv[1]))['digest'])" "$2/terminology.json")
+    digest=$(python -c "import json, sys; print(json.load(open(sys.argv[1]))['digest'])" "$2/terminology.json") || exit 2
     if ! grep -q "$digest" "$1/run.json"; then
         echo "$1: was not trained on the present $2; move the run elsewhere to train it anew" >&2
         exit 2
     fi
+}
+same() { # folder, steps, base model (not compared if it is empty): ends the script if its run has others
+    python - "$@" <<'PYTHON' || exit 2
+import json
+import sys
+from pathlib import Path
+
+folder, steps, base = sys.argv[1:]
+run = json.load(open(f"{folder}/run.json"))
+found = run["training_arguments"]["max_steps"], Path(run["base_model"]).name
+wanted = int(steps), Path(base).name or found[1]
+if found != wanted:
+    sys.exit(
+        f"{folder}: was trained with {found[0]} steps from {found[1]}, not with {wanted[0]} from {wanted[1]}; "
+        "move the run elsewhere to train it anew"
+    )
+PYTHON
 }

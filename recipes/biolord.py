@@ -8,7 +8,8 @@
 3. Averaging: the weights of these students are averaged; the average is measured and released.
 
 The models of the phases stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the
-first unfinished phase. The trainer's arguments are accepted and apply to phase 1; ``--help-all`` lists them.
+first unfinished phase. The trainer's arguments are accepted; those of the students' rate, steps, epochs, batch and seed are
+options of their own, all others apply to both phases. ``--help-all`` lists them.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import PATH, SIZE, about, check_unused, one_of
+from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
@@ -90,8 +90,6 @@ def check(recipe: HiPrBERTArguments) -> None:
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.check_options_of_parts(recipe.parts)
-    if len(recipe.parts) == 1:
-        check_unused(recipe, ("temperature",), f"one part, {recipe.parts[0]}", by=("parts",))
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()

@@ -38,7 +38,6 @@ from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
-from st_biomed.release.run_record import corpus_data
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import PATH, SEED, about, check_last_seed, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -49,7 +48,6 @@ from st_biomed.training.finish import measure_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import check_parts
 from st_biomed.training.phases import Phases
-from st_biomed.training.readings import open_encoder_readings
 from st_biomed.training.several_runs import SeveralRunsArguments
 from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training.text_part import TEXTS
@@ -194,16 +192,16 @@ def run(
     before = measure_before(suite, model, training, train)
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
     phases.begin(train)
+    texts = recipe.texts_data()
     record = record_run(
         "open_encoder",
         recipe,
         training,
         {},
         terminologies=[whole],
-        corpora=[*([] if coverage is None else [corpus_data(recipe, coverage)]), *recipe.texts_data()],
         description="An encoder of biomedical terms, trained on open terminologies.",
-        readings=open_encoder_readings(recipe),
         headline=suite.headline,
+        **recipe.recorded(coverage, texts),
     )
     record.add_training_arguments(training, changed_arguments(training))
     measured = measured_in_training(training, dev)
@@ -233,7 +231,7 @@ def run(
             EpochCallback(),
             dev=measured,
             free=one.free,
-            readings=open_encoder_readings(one.recipe),
+            details=one.recipe.recorded(coverage, texts),
             **one.arguments,
         )
         students[one.name] = student

@@ -14,7 +14,7 @@ from __future__ import annotations
 import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -126,14 +126,11 @@ def check(recipe: SapBERTArguments) -> None:
     """
     if not recipe.terminology:
         raise InputError("terminology: is needed, nothing was given")
-    if recipe.neighbors:
-        recipe.hard_negative_plan()
-        if recipe.pivot_language:
-            raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
-    else:
-        check_unused(recipe, [option.name for option in fields(HardNegativeArguments)], "batches without --neighbors")
+    recipe.check_hard_negatives()
+    if recipe.neighbors and recipe.pivot_language:
+        raise InputError("pivot_language: batches with hard negatives have none; leave one of the two out")
     if recipe.adapter != "bottleneck":
-        check_unused(recipe, ("adapter_size",), f"adapter {recipe.adapter}")
+        check_unused(recipe, ("adapter_size",), f"adapter {recipe.adapter}", by=("adapter",))
     recipe.check_loss()
     recipe.check_distillation()
     for path in recipe.relatedness:

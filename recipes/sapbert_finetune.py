@@ -17,7 +17,7 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import deepcopy
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sentence_transformers import SentenceTransformerTrainingArguments
@@ -33,7 +33,7 @@ from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
-from st_biomed.settings.checks import PATH, WEIGHT, about, check_unused
+from st_biomed.settings.checks import PATH, WEIGHT, about
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
@@ -98,10 +98,7 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
         raise InputError("linking: the data set is needed, a file like evaluation/benchmarks/ncbi_disease.yaml")
     recipe.check_loss()
     recipe.check_distillation()
-    if recipe.neighbors:
-        recipe.hard_negative_plan()
-    else:
-        check_unused(recipe, [option.name for option in fields(HardNegativeArguments)], "batches without --neighbors")
+    recipe.check_hard_negatives()
     protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
     training.num_train_epochs = training.num_train_epochs or EPOCHS.get(protocol.format, 3)
     if recipe.smoke:
@@ -174,7 +171,7 @@ def run(
     documents = protocol.by_document
     if protocol.steps and protocol.raw:
         suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen, by_document=documents)
-    unused = training.eval_strategy == "no" and recipe.average != "dev"
+    unused = training.eval_strategy == "no" and not recipe.measures_shares
     dev = "" if protocol.dev in recipe.train_splits or unused else protocol.dev
     suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen, by_document=documents)
     print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")

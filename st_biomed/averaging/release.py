@@ -18,16 +18,16 @@ from st_biomed.errors import InputError
 from st_biomed.files import check_output, lock, replacing
 from st_biomed.release.folder import fill_release
 from st_biomed.release.machine import machine, versions
+from st_biomed.release.model_record import record_of
 from st_biomed.release.portable import plain, plain_command, plain_model
 from st_biomed.release.privacy import may_leave
-from st_biomed.release.recheck import release_of, saved_beside
+from st_biomed.release.recheck import saved_beside
 from st_biomed.release.run_data import (
     AveragedModelData,
     AveragingData,
     RunData,
     began_from,
     empty_run,
-    read_run,
 )
 from st_biomed.terminology import Terminology
 
@@ -82,7 +82,7 @@ def average_into(
     with lock(output):
         check_output(output, what="a release", is_own=may_leave, marker="run.json", overwrite=overwrite)
         sources = [find_model(name) for name in names]
-        runs = [_run_of(source.folder) for source in sources]
+        runs = [record_of(source.folder) for source in sources]
         models = _loaded(names, trust_remote_code)
         digests = [model_digest(model) for model in models]
         model = average_encoders(models, weights, names)
@@ -169,12 +169,6 @@ def _shared_pooling(runs: Sequence[RunData]) -> dict[str, str]:
     poolings = {run["configuration"].get("pooling") for run in runs}
     shared = poolings.pop() if len(poolings) == 1 else None
     return {} if shared is None or any(run["earlier"] for run in runs) else {"pooling": shared}
-
-
-def _run_of(folder: Path) -> RunData | None:
-    """The record of a model, in its own folder or in the release of its run."""
-    records = (place / "run.json" for place in (folder, release_of(folder)))
-    return next((read_run(record) for record in records if record.is_file()), None)
 
 
 def _at_hand(names: Sequence[str], digests: set[str]) -> list[Terminology]:

@@ -131,7 +131,7 @@ def run(
     folder = ResultsFolder(output)
     options: EvaluatorOptions = {
         "batch_size": batch_size,
-        "bf16": bf16 and _in_hardware(),
+        "bf16": bf16 and _in_hardware(device),
         "n_bootstrap": n_bootstrap,
         "bootstrap_seed": bootstrap_seed,
         "cache_dir": output / "vectors" if cache else None,
@@ -230,11 +230,11 @@ def _named(names: list[str]) -> list[Benchmark]:
     return [Benchmark.read(path) for path in benchmark_files(names)]
 
 
-def _in_hardware() -> bool:
-    """Whether this machine multiplies bfloat16 in hardware, and a line if it does not."""
+def _in_hardware(device: str | None) -> bool:
+    """Whether the device multiplies bfloat16 in hardware, and a line if it does not."""
     from st_biomed.encoder import computes_bf16
 
-    if found := computes_bf16():
+    if found := computes_bf16(device):
         return found
     typer.echo("--bf16: this machine multiplies bfloat16 in software, many times slower; float32 is used", err=True)
     return False

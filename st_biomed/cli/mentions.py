@@ -75,9 +75,11 @@ def run(
     per_term: Annotated[int | None, typer.Option(help="Maximum number of contexts per term.", min=1)] = None,
     per_concept: Annotated[int | None, typer.Option(help="Maximum number of contexts per concept.", min=1)] = None,
     keep: Annotated[
-        Keep, typer.Option(help="Contexts to keep above these limits: random ones, or the first.")
-    ] = Keep.random,
-    seed: Annotated[int, typer.Option(help="Random seed of the contexts to keep.", min=0), SEED] = 0,
+        Keep | None, typer.Option(help="Contexts to keep above these limits: random ones (default), or the first.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(help="Random seed of the contexts to keep; 0 by default.", min=0), SEED
+    ] = None,
     stop_words: Annotated[Path | None, typer.Option(help="Text file of terms to ignore, one per line.")] = None,
     processes: Annotated[
         int, typer.Option(help="Number of processes; the result does not depend on it.", min=1), PROCESSES
@@ -109,9 +111,12 @@ def run(
         raise InputError(f"--sequences {sequences}: are written to a folder only, found --output {output}")
     tally = Tally()
     files = files_of(texts, form, tally)
-    caps = Caps(per_term, per_concept, keep.value, seed)
+    caps = Caps(per_term, per_concept, (keep or Keep.random).value, seed or 0)
     if sequences and not caps.unlimited:
         raise InputError("--sequences cannot be combined with --per-term or --per-concept, which limit contexts")
+    check_used(
+        {"--keep": keep and keep.value, "--seed": seed}, "with --per-term or --per-concept", used=not caps.unlimited
+    )
     check_used({"--window": window}, "without --sequences", used=not sequences)
     window = 32 if window is None else window
     policy = policy_of(language)

@@ -9,7 +9,8 @@ from st_biomed.encoder import POOLINGS, has_own_pooling
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.models import MeasuredModel, read_known_models
 from st_biomed.release.base_model import base_model_folder
-from st_biomed.release.run_data import RunData, began_from, read_run
+from st_biomed.release.model_record import record_of
+from st_biomed.release.run_data import RunData, began_from
 
 
 def run_of(model: str) -> RunData | None:
@@ -22,7 +23,7 @@ def run_of(model: str) -> RunData | None:
         folder = base_model_folder(model)
     except InputError:
         return None
-    return read_run(folder / "run.json") if (folder / "run.json").is_file() else None
+    return record_of(folder)
 
 
 def trained_on(run: RunData) -> set[str]:

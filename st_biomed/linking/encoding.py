@@ -46,7 +46,7 @@ class NameEncoder:
         if tokens_per_forward is not None and tokens_per_forward < 1:
             raise InputError(f"tokens_per_forward must be at least 1, found {tokens_per_forward}")
         self.model = model.eval()
-        self.bf16 = computes_bf16() if bf16 is None else bf16
+        self.bf16 = computes_bf16(model.device.type) if bf16 is None else bf16
         on_cpu = model.device.type == "cpu"
         self.tokens_per_forward = tokens_per_forward or (
             TOKENS_PER_FORWARD_CPU if on_cpu else TOKENS_PER_FORWARD_ACCELERATOR

@@ -8,7 +8,8 @@ from st_biomed.encoder import model_folder
 from st_biomed.encoder.hub import cached_folder
 from st_biomed.encoder.sources import repositories
 from st_biomed.errors import InputError
-from st_biomed.release.run_data import began_from, read_run
+from st_biomed.release.model_record import record_of
+from st_biomed.release.run_data import began_from
 
 
 def base_model_folder(base_model: str | Path) -> Path:
@@ -34,10 +35,9 @@ def first_model_folder(base_model: Path) -> Path | None:
     Returns:
         Its folder, ``base_model`` itself if no run produced it; nothing if it is not available.
     """
-    record = base_model / "run.json"
-    if not record.is_file():
+    if (run := record_of(base_model)) is None:
         return base_model
     try:
-        return base_model_folder(began_from(read_run(record)))
+        return base_model_folder(began_from(run))
     except InputError:
         return None

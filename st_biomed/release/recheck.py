@@ -15,6 +15,7 @@ from st_biomed.release.card import BiomedCard
 from st_biomed.release.definition_search import RUNS, WHOLE, count_definitions
 from st_biomed.release.definition_search import UNTOLD as UNTOLD_DEFINITIONS
 from st_biomed.release.folder import LICENSE_NOTE
+from st_biomed.release.model_record import release_of
 from st_biomed.release.name_kinds import IN_CLAUSES, UNTOLD, Kind, count_kinds
 from st_biomed.release.own_text import said_of_sources
 from st_biomed.release.privacy import Findings, check_release
@@ -122,19 +123,6 @@ def saved_beside(folder: str | Path) -> list[Path]:
     """The terminologies that a run stored beside its release."""
     path = release_of(folder)
     return sorted(path.with_name(f"{path.name}-training").glob("terminology*")) if path.name else []
-
-
-def release_of(folder: str | Path) -> Path:
-    """The release of the run that wrote a model: the folder itself, or ``OUTPUT`` for ``OUTPUT-training/trained``.
-
-    The latter is the model that ``keep_trained`` left.
-    """
-    path = Path(folder)
-    if path.name in ("", ".."):  # e.g. the folder one is in
-        path = path.resolve()
-    output = path.parent.name.removesuffix("-training")
-    is_kept = path.name == "trained" and output not in ("", path.parent.name)
-    return path.parent.with_name(output) if is_kept else path
 
 
 def _how_to_give(folder: Path, missing: TerminologyData, searched: list[str]) -> str:

@@ -19,6 +19,7 @@ from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.coverage import Coverage
 from st_biomed.errors import InputError, check_name
 from st_biomed.release.machine import machine, versions
+from st_biomed.release.model_record import record_of
 from st_biomed.release.portable import plain, plain_command, plain_model
 from st_biomed.release.run_data import (
     STAGES,
@@ -32,7 +33,6 @@ from st_biomed.release.run_data import (
     SourceData,
     TerminologyData,
     empty_run,
-    read_run,
     write_run,
 )
 from st_biomed.terminology import Terminology
@@ -274,11 +274,9 @@ def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
 
 
 def _earlier(base_model: str) -> list[EarlierData]:
-    """The runs of a base model, the last one first, from its folder's ``run.json``."""
-    path = Path(base_model) / "run.json"
-    if not path.is_file():
+    """The runs of a base model, the last one first, from its record."""
+    if (run := record_of(base_model)) is None:
         return []
-    run = read_run(path)
     last = EarlierData(
         recipe=run["recipe"],
         description=run["description"],

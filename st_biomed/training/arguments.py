@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 import torch
@@ -16,7 +16,19 @@ from st_biomed.errors import check_name
 from st_biomed.modules.lora import check_lora
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
-from st_biomed.settings.checks import COUNT, DROPOUT, FOLDER, PATH, PATTERN, SIZE, about, at_least, one_of, within
+from st_biomed.settings.checks import (
+    COUNT,
+    DROPOUT,
+    FOLDER,
+    PATH,
+    PATTERN,
+    SIZE,
+    about,
+    at_least,
+    check_unused,
+    one_of,
+    within,
+)
 from st_biomed.training.best_metric import check_metric
 from st_biomed.training.trained_parameters import prepare_encoder
 
@@ -184,6 +196,18 @@ class HardNegativeArguments:
         default=0,
         metadata=about("steps between updates of the neighbors with the current weights; 0: every epoch", SIZE),
     )
+
+    def check_hard_negatives(self) -> None:
+        """Reject numbers of rows below 1, and numbers without hard negatives.
+
+        Raises:
+            InputError: One is below 1, or is given and nothing reads it.
+        """
+        if self.neighbors:
+            self.hard_negative_plan()
+        else:
+            options = [option.name for option in fields(HardNegativeArguments)]
+            check_unused(self, options, "batches without --neighbors", by=("neighbors",))
 
     def hard_negative_plan(self) -> HardNegativePlan:
         """The numbers of rows of each kind in a batch.

@@ -147,6 +147,7 @@ def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe 
     def save(folder: Path) -> None:
         model.save_pretrained(str(folder), create_model_card=False)
         require_this_package(folder)
+        record.save(folder)  # a training that starts from this model has to know its data
         for name, save_it in saved_beside.items():
             save_it(folder / name)
 

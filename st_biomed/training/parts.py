@@ -120,6 +120,10 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
         for part, options in self.options_of_parts().items():
             if part not in parts:
                 check_unused(self, options, f"parts {' '.join(parts)}", by=("parts",))
+        if not {"synonyms", "relations"} & set(parts):
+            check_unused(self, ("margin", "mining", "mine"), f"parts {' '.join(parts)}", by=("parts",))
+        if len(parts) == 1:
+            check_unused(self, ("temperature",), f"one part, {parts[0]}", by=("parts",))
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """The rows, the loss and the batches of a part.

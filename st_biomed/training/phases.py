@@ -8,7 +8,7 @@ an earlier run, and removes them when its first phase is finished.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -113,7 +113,7 @@ class Phases:
         *callbacks: TrainerCallback,
         dev: BaseEvaluator | None = None,
         free: Collection[str] = (),
-        readings: Sequence[str] | None = None,
+        details: Mapping[str, Any] | None = None,
         **changed: Any,
     ) -> None:
         """Train a model in place, or load the weights of the phase if the resumed run has finished it.
@@ -124,7 +124,8 @@ class Phases:
             record: The record of the run; the loss is added to it as ``name`` (the losses of several parts under their own
                 names), and the figures of training as ``name/loss`` etc.
             free: Arguments of the recipe that may change after this phase, in addition to those of the run.
-            readings: Those in the record of this phase; by default those of the run.
+            details: What the record of this phase has in place of that of the run, as arguments of
+                :class:`~st_biomed.release.run_record.RunRecord`; its configuration is that of ``recipe``.
             **changed: Arguments of the trainer that replace those of the run in this phase.
 
         Raises:
@@ -135,15 +136,14 @@ class Phases:
         finished, work = self.folder / name, self.folder / f"{name}-training"
         settle(finished)
         training = replace(self.training, output_dir=str(work), **changed)
-        readings = record.readings if readings is None else readings
-        own = replace(record, seed=training.seed, configuration=asdict(recipe), readings=readings)
+        own = replace(record, seed=training.seed, configuration=asdict(recipe), **(details or {}))
         losses = dict(loss) if isinstance(loss, Mapping) else {name: loss}
         own.add_losses(losses)
         record.add_losses(losses)
         may_change = {*self.free, *_AVERAGING, *free}
         if self.resumes and (finished / "run.json").is_file():
             earlier = read_run(finished / "run.json")
-            check_same(earlier, own.to_dict(), training, finished, free=may_change)
+            check_same(earlier, own.to_dict(), training, finished, free=may_change, adapted=True)
             if training.should_log:
                 print(f"{name}: finished in an earlier run ({finished})", flush=True)
             trained = load_encoder(finished, device=str(model.device), trust_remote_code=recipe.trust_remote_code)
@@ -176,7 +176,7 @@ class Phases:
         found, passed = last_whole(work) if self.resumes else (None, {})
         begun = work / _BEGUN
         if found is not None and begun.is_file():
-            check_same(read_run(begun), own.to_dict(), training, work, free=may_change)
+            check_same(read_run(begun), own.to_dict(), training, work, free=may_change, adapted=True)
         with training.main_process_first(desc="checkpoint"):
             if training.should_save:
                 set_aside(work, after=-1 if found is None else step_of(found))

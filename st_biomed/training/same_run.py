@@ -42,6 +42,7 @@ def check_same(
     folder: Path,
     *,
     free: Collection[str] = (),
+    adapted: bool = False,
     instead: str = "leave --resume_from_checkpoint out to begin anew",
 ) -> None:
     """Raise InputError if a finished run was trained with other settings than the present one.
@@ -52,13 +53,16 @@ def check_same(
         training: The trainer's arguments of the present run.
         folder: The folder of the finished run.
         free: Arguments of the recipe that may differ, in addition to those that never decide the weights.
+        adapted: Whether the trainer's arguments are those that training takes; otherwise evaluation may still be switched off
+            where nothing is measured.
         instead: What else can be done, for the message.
 
     Raises:
         InputError: With the first setting that differs and its two values.
     """
     before, given = earlier["training_arguments"], plain(training.to_dict())
-    best = _BEST if before.get("eval_strategy") != "no" and (_keeps_best(before) or _keeps_best(given)) else ()
+    evaluated = adapted or before.get("eval_strategy") != "no"
+    best = _BEST if evaluated and (_keeps_best(before) or _keeps_best(given)) else ()
     by_dev = best or ("average" not in free and now["configuration"].get("average") == "dev")
     may_differ = {*(_FREE - _DEV if by_dev else _FREE), *free}
     found, wanted = (_settings(run, may_differ) for run in (earlier, now))

@@ -11,9 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+from st_biomed.corpus.coverage import Coverage
 from st_biomed.errors import InputError
+from st_biomed.release.run_data import CorpusData
+from st_biomed.release.run_record import corpus_data
 from st_biomed.settings.checks import COUNT, about, check_unused, within
 from st_biomed.settings.origins import later
+from st_biomed.training.readings import open_encoder_readings
 from st_biomed.training.text_part import TextPartArguments
 
 
@@ -22,7 +26,7 @@ class Run(NamedTuple):
 
     Attributes:
         name: Name of its phase.
-        recipe: The arguments of its parts.
+        recipe: Its own arguments: of its parts, and of one run.
         weight: Its weight in the average of all trainings.
         arguments: Arguments of the trainer in it.
         suffix: What distinguishes its parts from those of the runs with all parts.
@@ -89,6 +93,19 @@ class SeveralRunsArguments(TextPartArguments):
                 allowed = f"must be none, since no part of {' '.join(parts)} can be trained alone"
             raise InputError(f"alone: {allowed}, found {' '.join(self.alone)}")
 
+    def recorded(self, coverage: Coverage | None, texts: Sequence[CorpusData]) -> dict[str, Any]:
+        """What the record of these trainings says of them, as arguments of :class:`~st_biomed.release.run_record.RunRecord`.
+
+        Args:
+            coverage: Of the corpus, if there is one.
+            texts: The record of the raw text.
+        """
+        corpora = [] if coverage is None or not self.corpus else [corpus_data(self, coverage)]
+        return {
+            "corpora": [*corpora, *(texts if self.distilled_texts else ())],
+            "readings": open_encoder_readings(self),
+        }
+
     def planned_runs(self, parts: Sequence[str], seed: int) -> list[Run]:
         """The trainings in their order: those with all parts, then those of each part alone, each with consecutive seeds.
 
@@ -100,14 +117,15 @@ class SeveralRunsArguments(TextPartArguments):
             Trainings whose weights add up to 1.
         """
         alone = self.parts_alone(parts)
+        itself: dict[str, Any] = {"runs": 1, "alone": []}
+        whole = replace(self, **itself)
         weight = 1 / (self.runs * (1 + len(alone) * self.alone_weight))
         runs = range(self.runs)
-        planned = [Run(f"run-{i + 1}", self, weight, {"seed": seed + i}, free=("alone_steps",)) for i in runs]
+        planned = [Run(f"run-{i + 1}", whole, weight, {"seed": seed + i}, free=("alone_steps",)) for i in runs]
         steps = {} if self.alone_steps is None else {"max_steps": self.alone_steps}
         for part in alone:
-            only: dict[str, Any] = {"parts": [part], "shares": [1.0], "runs": 1, "alone": []}
-            without: dict[str, Any] = {"distillation": 0.0, "distilled_texts": []}
-            recipe = replace(self, **only, **without, corpus=self.corpus if part == "definitions" else [])
+            only: dict[str, Any] = {"parts": [part], "shares": [1.0], "distillation": 0.0, "distilled_texts": []}
+            recipe = replace(whole, **only, corpus=self.corpus if part == "definitions" else [])
             planned += [
                 Run(
                     f"{part}-{i + 1}",

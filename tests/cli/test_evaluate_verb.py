@@ -44,7 +44,7 @@ def test_bf16_is_used_where_the_machine_has_it(
     run: Callable, words: list[object], tmp_path: Path, in_hardware: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Catches autocast on a processor that multiplies bfloat16 in software, fifty times slower."""
-    monkeypatch.setattr("st_biomed.encoder.computes_bf16", lambda: in_hardware)
+    monkeypatch.setattr("st_biomed.encoder.computes_bf16", lambda device: in_hardware)
     result = run(*words, "--bf16")
     assert result.exit_code == 0, result.output
     assert ("float32 is used" in result.stderr) is not in_hardware

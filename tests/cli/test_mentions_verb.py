@@ -70,6 +70,10 @@ def test_what_is_refused(refused: Callable[..., str], run: Callable, toy_folder:
     assert "cannot be combined with --per-term" in refused(
         "mentions", toy_folder, text, "-o", output, "--sequences", 9, "--per-term", 1
     )
+    for option, value in (("--keep", "first"), ("--seed", "7")):
+        assert f"{option}: is used only with --per-term or --per-concept, found" in refused(
+            "mentions", toy_folder, text, "-o", output, option, value
+        )
     (tmp_path / "empty.txt").write_text(" \n")
     assert "no document with text in" in refused("mentions", toy_folder, tmp_path / "empty.txt", "-o", output)
     assert "has no coverage.json" in refused("mentions", toy_folder, text, "-o", toy_folder)

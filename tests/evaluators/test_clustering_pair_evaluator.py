@@ -209,6 +209,8 @@ def test_held_out_names_are_given_by_a_mask_or_by_their_ids(toy):
     assert evaluators[0].texts == evaluators[1].texts == toy.strings[::2]
     with pytest.raises(InputError, match="expected ids below 390 or a mask"):
         ClusteringPairEvaluator.from_terminology(toy, np.array([0, 390]))
+    with pytest.raises(InputError, match="seed must not be negative, found -1"):
+        ClusteringPairEvaluator.from_terminology(toy, sample=2, seed=-1)
     with pytest.raises(InputError, match="sample must be at least 1, found 0"):
         ClusteringPairEvaluator.from_terminology(toy, sample=0)
 

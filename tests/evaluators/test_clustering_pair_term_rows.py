@@ -60,6 +60,7 @@ def test_theta_is_chosen_on_validation_terms_and_other_terms_are_measured():
     ("options", "message"),
     [
         ({"validation": 1.0}, "validation must lie between 0 and 1, found 1.0"),
+        ({"validation": 0.5, "validation_seed": -1}, "seed must not be negative, found -1"),
         ({"validation": -0.1}, "validation must lie between 0 and 1, found -0.1"),
         ({"validation": 0.01}, "validation: no two of 0 validation terms share a concept; choose a larger share"),
         (

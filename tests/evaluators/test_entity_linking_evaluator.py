@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -47,6 +49,9 @@ def test_intervals_stand_around_the_accuracy_and_documents_can_be_drawn():
     assert measured(n_bootstrap=3, bootstrap_seed=1) != measured(n_bootstrap=3, bootstrap_seed=2)
     with pytest.raises(InputError, match="by_document: 1 of 1 mentions have no document"):
         EntityLinkingEvaluator(dataset(ENTRIES, [mention("krents", "X3")]), by_document=True)
+    alone = [replace(mention(text, "X3"), document="d") for text in ("krents", "krent")]
+    with pytest.raises(InputError, match="by_document: needs mentions of at least two documents, found 1"):
+        EntityLinkingEvaluator(dataset(ENTRIES, alone), by_document=True)
 
 
 def test_predictions_name_what_was_found():

@@ -124,6 +124,22 @@ def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read()
         LinkingSettings("zorb", "tsv", steps={"lowercase": {}})
 
 
+@pytest.mark.parametrize(
+    ("step", "options", "message"),
+    [
+        ("add_mentions", ["train"], r"step add_mentions must have options by name, or none, found \['train'\]"),
+        ("lower_case", "x", "step lower_case must have options by name, or none, found 'x'"),
+        ("add_mentions", {"splits": 5}, "step add_mentions: splits must be texts, found 5"),
+        ("add_mentions", {"splits": ["train", 3]}, "step add_mentions: splits must be texts, found"),
+        ("correct_spelling", {"path": 5}, "step correct_spelling: path must be text, found 5"),
+    ],
+)
+def test_options_of_a_step_of_another_form_are_refused(step: str, options: object, message: str):
+    """Catches a traceback from a file of settings."""
+    with pytest.raises(InputError, match=f"^zorb: {message}"):
+        LinkingSettings("zorb", "tsv", steps={step: options}, dev="")
+
+
 def test_a_measured_split_is_not_added_to_the_dictionary(protocol: LinkingSettings):
     """Catches dev figures on a dictionary with the answers of dev."""
     with pytest.raises(InputError, match="zorb: add_mentions puts the answers of the measured split 'dev' into"):

@@ -70,6 +70,7 @@ def test_options_of_parts_that_are_not_trained_on_are_refused(parts: tuple[str, 
         ("--passage_words 9", "passage_words: is not used with empty --corpus and --distilled_texts, found 9"),
         ("--text_field body", "text_field: is not used with empty --corpus and --distilled_texts, found 'body'"),
         ("--synonym_temperature .1 --synonym_preset sapbert", "synonym_preset: is not used with synonym_temperature 0.1"),
+        ("--parts hierarchy --shares 1 --margin .3", "margin: is not used with parts hierarchy, found 0.3"),
         ("--average none --average_steps 4", "average_steps: is not used with --average none"),
     ],
 )  # fmt: skip

@@ -85,7 +85,11 @@ def test_every_recipe_releases_the_average_and_keeps_what_was_trained_where_it_i
     key = next(key for key in released if key.endswith(LAYER.replace("output.dense", "attention.self.query")))
     base = next(tensor for other, tensor in began.items() if other == key or key.endswith(other))
     torch.testing.assert_close(released[key], base + 0.25 * (trained[key] - base))
-    models = record(release)["averaging"]["models"]
+    kept, own = record(trained_of(release)), record(release)
+    assert kept["terminologies"] and kept["terminologies"] == own["terminologies"], (
+        "a later training would not know them"
+    )
+    models = own["averaging"]["models"]
     assert [model["weight"] for model in models] == [0.75, 0.25]
     assert models[1]["digest"] == model_digest(load(trained_of(release), device="cpu"))
     assert "a share of 0.25 is the trained one's" in (release / "README.md").read_text("utf-8")

@@ -124,6 +124,8 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
     said = {name: own["configuration"][name] for name in ("parts", "shares", "distillation")}
     assert said == {"parts": ["hierarchy"], "shares": [1], "distillation": 0}
     assert not any("contrasted" in reading or "held near" in reading for reading in own["readings"])
+    run_1 = read_run(phases / "run-1" / "run.json")["readings"]
+    assert not any("average of those" in reading for reading in (*own["readings"], *run_1)), "of one training"
     with pytest.MonkeyPatch.context() as patch:
         again = ("--output_dir", out, *given, "--alone_steps", 3, *more)
         with pytest.raises(InputError, match=r"hierarchy-1: was trained with alone_steps 2, found 3; give the same"):

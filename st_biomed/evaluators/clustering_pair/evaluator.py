@@ -173,6 +173,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         if sample is not None:
             if sample < 1:
                 raise InputError(f"sample must be at least 1, found {sample}")
+            if seed < 0:
+                raise InputError(f"seed must not be negative, found {seed}")
             drawn = np.random.default_rng(seed).permutation(np.unique(concept))[:sample]
             ids = ids[np.unique(row[np.isin(concept, drawn)])]
             row, concept = terminology.text_concepts.take(ids)

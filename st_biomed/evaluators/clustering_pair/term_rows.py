@@ -49,6 +49,8 @@ def split_rows(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row],
     """
     if not 0 < share < 1:
         raise InputError(f"validation must lie between 0 and 1, found {share}")
+    if seed < 0:
+        raise InputError(f"seed must not be negative, found {seed}")
     if not rows:
         raise InputError("validation: expected terms of at least min_length characters, found none")
     terms, concepts = (list(dict.fromkeys(column)) for column in zip(*rows))

@@ -157,6 +157,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         self._exact = self._part_ranks(exact, self.scoring.rank_unit)[0]
         where = f"{dataset.name}, split {split!r}: "
         self._documents = documents_of(self.queries.mentions, where) if by_document else None
+        if self._documents is not None and len(set(self._documents)) < 2:
+            raise InputError(f"{where}by_document: needs mentions of at least two documents, found 1")
 
     # ------------------------------------------------------------------ measuring
 

@@ -49,7 +49,7 @@ class LinkingSettings:
             Mentions of one document are alike, so intervals over single mentions are too narrow.
 
     Raises:
-        InputError: An unknown format or step; a step that adds the mentions of a measured split to the dictionary; or
+        InputError: An unknown format or step; options of a step of another form; a step that adds the mentions of a measured split to the dictionary; or
             ``folds`` with a dev split, which would belong to one fold.
     """
 
@@ -74,6 +74,7 @@ class LinkingSettings:
         for step in self.steps:
             if step not in STEPS:
                 raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
+            self._check_options(step, self.steps[step])
         if "add_mentions" in self.steps:
             added = listed("splits", (self.steps["add_mentions"] or {}).get("splits", ADDED_SPLITS))
             if measured := [split for split in (self.dev, self.test) if split in added]:
@@ -83,6 +84,16 @@ class LinkingSettings:
                 )
         if self.folds and self.dev:
             raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
+
+    def _check_options(self, step: str, options: Any) -> None:
+        """Reject options of a step that are no names with texts."""
+        where = f"{self.name}: step {step}"
+        if not isinstance(options, dict | None):
+            raise InputError(f"{where} must have options by name, or none, found {options!r}")
+        for option, value in (options or {}).items():
+            texts = value if isinstance(value, list) and option != "path" else [value]
+            if option in ("path", "splits") and not all(isinstance(text, str) for text in texts):
+                raise InputError(f"{where}: {option} must be text{'' if option == 'path' else 's'}, found {value!r}")
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]

@@ -60,7 +60,8 @@ class RelationDraw:
             relation with fewer.
         keys: ``"names"``, or ``"codes"`` for a table of vectors of concepts.
         names_per_pair: Number of name pairs per pair of concepts, drawn from all their names; by default one, the
-            preferred names. They are drawn for each relation, so a relation and its inverse share only some of them.
+            preferred names. They are drawn for each relation, so a relation and its inverse share only some of them, and
+            each counts as a unit: intervals are too narrow and tests reject too often. Give it for figures alone.
         seed: Random seed; neither the random negatives nor the draw for a relation depend on the other relations.
     """
 

@@ -1,0 +1,40 @@
+"""The record of the run that wrote a model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from st_biomed.errors import InputError
+from st_biomed.release.run_data import RunData, read_run
+
+
+def record_of(folder: str | Path) -> RunData | None:
+    """The record of a model: that in its own folder, else that in the release of its run; nothing if no run wrote it.
+
+    Raises:
+        InputError: A damaged record, or none of a model that a run left: what it was trained on would not be known.
+    """
+    path = Path(folder)
+    release = release_of(path)
+    for place in (path, release):
+        if (place / "run.json").is_file():
+            return read_run(place / "run.json")
+    if release != path and path.is_dir():
+        raise InputError(
+            f"{path}: the record of its run is missing ({release / 'run.json'}), so its training data are not known; copy the "
+            "record beside the model, or move the model to a folder of another name to use it without one"
+        )
+    return None
+
+
+def release_of(folder: str | Path) -> Path:
+    """The release of the run that wrote a model: the folder itself, or ``OUTPUT`` for ``OUTPUT-training/trained``.
+
+    The latter is the model that ``keep_trained`` left.
+    """
+    path = Path(folder)
+    if path.name in ("", ".."):  # e.g. the folder one is in
+        path = path.resolve()
+    output = path.parent.name.removesuffix("-training")
+    is_kept = path.name == "trained" and output not in ("", path.parent.name)
+    return path.parent.with_name(output) if is_kept else path

@@ -1,0 +1,44 @@
+"""The record of a model that a run left: what a later training or average learns of its data."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.release.base_model import first_model_folder
+from st_biomed.release.model_record import record_of
+from st_biomed.release.run_record import RunRecord
+from st_biomed.terminology import Terminology
+
+
+@pytest.fixture
+def kept(tmp_path: Path, tiny_bert_folder: Path) -> Path:
+    """The trained model beside a release; the record is in the release alone, as of versions that left none beside it."""
+    trained = tmp_path / "out-training" / "trained"
+    shutil.copytree(tiny_bert_folder, trained)
+    record = RunRecord("sapbert", str(tiny_bert_folder), {}, 0, [Terminology.read("toy", trees=2, depth=1)])
+    record.save(tmp_path / "out")
+    return trained
+
+
+def test_a_run_that_starts_from_a_kept_model_knows_its_data(kept: Path, tiny_bert_folder: Path):
+    """Catches licensed names that the search before a release does not look for, since an earlier stage is forgotten."""
+    toy = record_of(kept.parents[1] / "out")
+    (stage,) = RunRecord("hiprbert", str(kept), {}, 0, []).to_dict()["earlier"]
+    assert toy and stage["terminologies"] == toy["terminologies"]
+    assert first_model_folder(kept) != kept, "not the base model of the first run"
+    RunRecord("hiprbert", str(tiny_bert_folder), {}, 1, []).save(kept)
+    own = record_of(kept)
+    assert own and own["recipe"] == "hiprbert", "that of another run in the release folder"
+
+
+def test_a_kept_model_without_a_record_is_refused(kept: Path, tiny_bert_folder: Path):
+    shutil.rmtree(kept.parents[1] / "out")
+    with pytest.raises(
+        InputError, match=r"trained: the record of its run is missing \(.*out/run.json\), so its training data"
+    ):
+        RunRecord("hiprbert", str(kept), {}, 0, [])
+    assert record_of(tiny_bert_folder) is None and record_of("org/name-training/trained") is None
