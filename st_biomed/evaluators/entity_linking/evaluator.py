@@ -158,7 +158,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         where = f"{dataset.name}, split {split!r}: "
         self._documents = documents_of(self.queries.mentions, where) if by_document else None
         if self._documents is not None and len(set(self._documents)) < 2:
-            raise InputError(f"{where}by_document: needs mentions of at least two documents, found 1")
+            logger.warning("%sone document: intervals by document have no width, and no test tells models apart", where)
 
     # ------------------------------------------------------------------ measuring
 
