@@ -158,7 +158,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         where = f"{dataset.name}, split {split!r}: "
         self._documents = documents_of(self.queries.mentions, where) if by_document else None
         if self._documents is not None and len(set(self._documents)) < 2:
-            logger.warning("%sone document: intervals by document have no width, and no test tells models apart", where)
+            logger.warning(
+                "%sone document: intervals by document have no width, and no test tells models apart", where
+            )
 
     # ------------------------------------------------------------------ measuring
 
