@@ -23,7 +23,7 @@ quickstart: $(STAMP)  ## train and evaluate a hierarchical term encoder on ICD-1
 
 PYTEST = HF_HUB_OFFLINE=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -q --numprocesses $(WORKERS) --dist loadfile --no-loadscope-reorder
 
-test: $(STAMP)  ## the tests of all parts that take less than seconds, without a network or the development data; WORKERS processes of one thread
+test: $(STAMP)  ## the tests that take a second at most, of all parts, without a network or the development data; WORKERS processes of one thread
 	$(PYTEST) -m "not long and not realdata and not slow"
 
 test-long: $(STAMP)  ## the other tests without the development data: whole recipes, the pages, several processes, simulations

@@ -35,8 +35,6 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
-ablations="all no_passages no_definitions no_hierarchy no_relations no_distillation synonyms_alone hierarchy_alone with_alone"
-wanted() { [[ " ${CELLS:-$1} " == *" $1 "* ]]; }
 share=$(python -c "
 import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
 models() { # names
@@ -93,10 +91,8 @@ longer) # two runs of twice the steps, on the dev parts, of the first two seeds
 alone) # all benchmarks of the average with encoders on the hierarchy alone: .6 of the runs, .3 of these, .1 of the base
     alone
     # shellcheck disable=SC2046
-    st-biomed average $base $(for kind in full hierarchy; do for seed in $seeds; do echo $out/$kind-"$seed"-training/trained; done; done) \
-        --weights "$(python -c "
-import sys; n = len(sys.argv[1:]); print(','.join(map(str, [0.1, *[0.6 / n] * n, *[0.3 / n] * n])))" $seeds)" \
-        --output $out/with-hierarchy --overwrite
+    st-biomed average $(for seed in $seeds; do echo $out/hierarchy-"$seed"-training/trained; done) --output $out/hierarchy --overwrite
+    st-biomed average $base $out/runs $out/hierarchy --weights .1,.6,.3 --output $out/with-hierarchy --overwrite
     scorecard alone with-hierarchy=$out/with-hierarchy
     ;;
 curve) # other shares of the trained weights in the release
@@ -104,12 +100,7 @@ curve) # other shares of the trained weights in the release
     few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
     ;;
 ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), one part alone, and that of the hierarchy averaged with all parts
-    for cell in ${CELLS:-}; do
-        if [[ " $ablations " != *" $cell "* ]]; then
-            echo "no cell $cell: $ablations" >&2
-            exit 2
-        fi
-    done
+    check_cells all no_{passages,definitions,hierarchy,relations,distillation} {synonyms,hierarchy,with}_alone
     for seed in $seeds; do
         while IFS=: read -r name share arguments; do
             if wanted "$name" || { wanted with_alone && [[ " all hierarchy_alone " == *" $name "* ]]; }; then # what it averages

@@ -33,17 +33,17 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
-from filelock import FileLock
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from torch import Tensor
 from transformers import set_seed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from evaluation.trial_lines import Turn, left_of, next_trial, write
 from recipes import open_encoder
 from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.average_encoders import buffers_of
@@ -57,7 +57,7 @@ from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.files import replace_text, replacing_file
+from st_biomed.files import replacing_file
 from st_biomed.files.sealed import checksum, checksum_of
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback
@@ -79,16 +79,6 @@ Settings = tuple[OpenEncoderArguments, SentenceTransformerTrainingArguments]
 State = dict[str, Tensor]
 
 
-class Turn(NamedTuple):
-    """Which trials a process takes: those whose position in the file has this remainder."""
-
-    place: int = 0
-    of: int = 1
-
-
-ALL = Turn()
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trials", type=Path, help="YAML file of the trials")
@@ -106,7 +96,6 @@ def main() -> None:
     suite = development(data)
     results = arguments.output / "results.jsonl"
     base = recipe.encoder()
-
     identity = partial(
         made_of, trials=arguments.trials, config=arguments.config, common=[recipe.base_model, data.whole.digest]
     )
@@ -158,25 +147,6 @@ def in_processes(command: list[str], workers: int) -> int:
         for process in running:
             process.terminate()
     return next((process.returncode for process in running if process.returncode), 0)
-
-
-def next_trial(
-    trials: Path, results: Path, turn: Turn = ALL, made_of: Callable[[str, dict[str, Any]], str] = lambda *_: ""
-) -> tuple[str, dict[str, Any], list[float]] | None:
-    """The first trial of a process with shares that have no line of what it is made of now, and these shares.
-
-    Raises:
-        InputError: A trial of another form.
-    """
-    for place, (name, trial) in enumerate(read_yaml(trials).items()):
-        kinds = list(trial) if isinstance(trial, dict) else []
-        if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
-            raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
-        if place % turn.of != turn.place:
-            continue
-        if left := left_of(results, name, trial, made_of(name, trial)):
-            return name, trial, left
-    return None
 
 
 def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, common: list[str]) -> str:
@@ -301,32 +271,6 @@ def measured(
     for name, values in found.items():
         figures |= {f"{name} refined": value for key, value in values.items() if key.endswith("refined_acc@1")}
     return {name: round(float(value), 4) for name, value in figures.items()}
-
-
-def left_of(results: Path, name: str, trial: dict[str, Any], made_of: str) -> list[float]:
-    """The shares of a trial that have no line of what it is made of."""
-    shares = [0.0] if "removed" in trial or not trial else trial.get("shares", [1.0])
-    lines = lines_of(results)
-    made = {share: json.loads(lines[name, share]).get("made_of") for share in shares if (name, share) in lines}
-    return [share for share in shares if made.get(share) != made_of]
-
-
-def lines_of(results: Path) -> dict[tuple[str, float], str]:
-    """Trial and share to its line; a line that was cut off is none."""
-    lines = results.read_text("utf-8").splitlines(keepends=True) if results.is_file() else []
-    whole = [(json.loads(line), line) for line in lines if line.endswith("\n")]
-    return {(found["trial"], found["share"]): line for found, line in whole}
-
-
-def write(results: Path, trial: str, share: float, figures: dict[str, float], made_of: str = "") -> None:
-    """Append and print a line; an earlier one of the trial and share goes."""
-    line = json.dumps(
-        {"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M:%S"), "made_of": made_of}
-    )
-    with FileLock(results.with_suffix(".lock")):
-        others = [other for key, other in lines_of(results).items() if key != (trial, share)]
-        replace_text(results, "".join([*others, line + "\n"]))
-    print(line, flush=True)
 
 
 if __name__ == "__main__":

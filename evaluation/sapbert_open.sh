@@ -11,6 +11,7 @@ cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
+. evaluation/trained.sh
 base=sentence-transformers/all-MiniLM-L6-v2 open=out/open
 out="${OUT:-out/sapbert_experiment}" seeds="${SEEDS:-0 1 2}"
 if [ -n "${MORE:-}" ] && [ -z "${OUT:-}" ]; then
@@ -41,9 +42,7 @@ train() { # terminology, arguments
     python recipes/sapbert.py recipes/configs/sapbert_open.yaml --terminology $open/"$1" --held_out_names 0 \
         --relatedness benchmarks_dev/similarity/MayoSRS.csv --disable_tqdm true --overwrite true "${@:2}"
 }
-. evaluation/trained.sh
 unmeasured="--eval_strategy no --save_strategy no --load_best_model_at_end false"
-wanted() { [[ " ${CELLS:-$1} " == *" $1 "* ]]; }
 pretrain() { # name, seed, arguments; 100 steps
     if ! wanted "$1"; then return 0; fi
     if [ -f "$out/$1-$2/run.json" ]; then
@@ -82,13 +81,9 @@ losses="infonce nca lifted lifted_generalized circle triplet"
 # on which nothing is fine-tuned.
 sets="ncbi_disease bc5cdr_disease bc5cdr_chemical cometa_stratified"
 measured="ncbi_disease_with_mentions bc5cdr_disease_with_mentions bc5cdr_chemical_with_mentions cometa_zeroshot mayosrs"
-cells="ms no_mining $losses cosine adapter_large adapter_small $(for set in $sets; do printf "$set-%s " base ms no_mining $losses cosine lora biosyn; done)"
-for cell in ${CELLS:-}; do
-    if [[ " $cells" != *" $cell "* ]]; then
-        echo "no cell $cell: $cells" >&2
-        exit 2
-    fi
-done
+# shellcheck disable=SC2046,SC2086
+check_cells ms no_mining $losses cosine adapter_large adapter_small \
+    $(for set in $sets; do printf "$set-%s " base ms no_mining $losses cosine lora biosyn; done)
 case "${1:-ablations}" in
 all)
     for step in ablations united medic; do bash evaluation/sapbert_open.sh "$step"; done

@@ -1,4 +1,14 @@
-# For scripts that skip what is trained already.
+# For scripts of many trainings: which of them are wanted (CELLS), and which are there already.
+wanted() { [[ " ${CELLS:-$1} " == *" $1 "* ]]; } # name: whether CELLS has it, or is empty
+check_cells() { # the names that there are: ends the script if CELLS has another
+    local cell
+    for cell in ${CELLS:-}; do
+        if [[ " $* " != *" $cell "* ]]; then
+            echo "no cell $cell: $*" >&2
+            exit 2
+        fi
+    done
+}
 trained() { # folder, terminology: whether the folder has a run; one on another terminology ends the script
     [ -f "$1/run.json" ] || return 1
     local digest

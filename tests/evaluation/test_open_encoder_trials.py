@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.open_encoder_trials import Turn, in_processes, lines_of, made_of, next_trial, settings, write
+from evaluation.open_encoder_trials import in_processes, made_of, settings
+from evaluation.trial_lines import Turn, lines_of, next_trial, write
 from st_biomed.errors import InputError
 
 CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"

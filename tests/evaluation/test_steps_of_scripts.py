@@ -58,13 +58,39 @@ def test_a_run_on_another_terminology_is_not_skipped_as_if_it_were_trained(
     (tmp_path / "terms" / "terminology.json").write_text(json.dumps({"digest": "abc"}))
     if digest is not None:
         (tmp_path / "run.json").write_text(json.dumps({"terminologies": [{"digest": digest}]}))
-    words = f'set -e; . {FOLDER / "trained.sh"}; if trained "$1" "$1/terms"; then exit 0; fi; exit 1'
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    found = subprocess.run(
-        ["bash", "-c", words, "-", tmp_path], env={**os.environ, "PATH": path}, capture_output=True, text=True
-    )
+    found = sourced('if trained "$1" "$1/terms"; then exit 0; fi; exit 1', tmp_path)
     assert found.returncode == status, found.stderr
     assert message in found.stderr and bool(message) == bool(found.stderr)
+
+
+def sourced(words: str, *arguments: object, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Commands after the functions of ``trained.sh``."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.run(
+        ["bash", "-c", f"set -e; . {FOLDER / 'trained.sh'}; {words}", "-", *map(str, arguments)],
+        env={**os.environ, "PATH": path, **variables},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("steps", "base", "same"), [(4, "a/b", True), (4, "", True), (5, "a/b", False), (4, "a/c", False)]
+)
+def test_a_run_with_other_steps_or_another_base_is_not_taken(steps: int, base: str, same: bool, tmp_path: Path):
+    """Catches cells that are compared as if they had the same steps."""
+    (tmp_path / "run.json").write_text(json.dumps({"base_model": "./b", "training_arguments": {"max_steps": 4}}))
+    found = sourced('same "$@"; echo same', tmp_path, steps, base)
+    assert (found.returncode, found.stdout) == ((0, "same\n") if same else (2, ""))
+    assert same or "was trained with 4 steps from b, not with" in found.stderr
+
+
+def test_cells_are_chosen_and_mistyped_ones_refused():
+    """Catches a script that trains nothing, or everything, for a mistyped cell."""
+    words = "check_cells one two; for cell in one two; do if wanted $cell; then echo $cell; fi; done"
+    assert sourced(words, CELLS="two").stdout == "two\n" and sourced(words, CELLS="").stdout == "one\ntwo\n"
+    found = sourced(words, CELLS="one tow")
+    assert (found.returncode, found.stdout, found.stderr) == (2, "", "no cell tow: one two\n")
 
 
 def test_the_configuration_of_bergamot_is_the_measured_cell():

@@ -197,6 +197,19 @@ def test_every_setting_of_every_configuration_is_an_argument(path: Path):
         assert (recipe.loss, recipe.miner, training.per_device_train_batch_size) == ("ms", "triplet", 512)
 
 
+def test_values_of_a_file_may_stay_where_an_argument_ends_their_use(tmp_path: Path):
+    """Catches an ablation that must undo a file's values one by one."""
+    more = tmp_path / "more.yaml"
+    more.write_text(f"extends: {SMOKE}\nneighbors: 3\nprototypes: 2\nadapter: bottleneck\nadapter_size: small\n")
+    kinds = (sapbert.SapBERTArguments, SentenceTransformerTrainingArguments)
+    recipe, _ = read_settings(kinds, [str(more), "--neighbors", "0", "--adapter", "none"])
+    sapbert.check(recipe)
+    for arguments, name in ((["--prototypes", "2"], "prototypes"), (["--adapter_size", "small"], "adapter_size")):
+        recipe, _ = read_settings(kinds, [SMOKE, *arguments])
+        with pytest.raises(InputError, match=f"^{name}: is not used with"):
+            sapbert.check(recipe)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

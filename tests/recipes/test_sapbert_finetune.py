@@ -57,6 +57,13 @@ def run(monkeypatch: pytest.MonkeyPatch, tiny_bert_folder: Path, tmp_path: Path)
     return call
 
 
+@pytest.mark.long
+def test_the_curve_of_a_given_share_is_measured_on_dev(run):
+    """Catches a dev split that only a chosen share or an evaluation in training would measure."""
+    record = json.loads((run("--average", 0.5, "--average_curve", "true") / "run.json").read_text("utf-8"))
+    assert len(record["averaging"]["curve"]) > 2 and not record["averaging"]["chosen"]
+
+
 def test_raw_prepared_and_refined_figures_are_reported(run, capsys: pytest.CaptureFixture[str]):
     """Catches one figure of which nobody can tell what was done to the mentions."""
     folder = run("--save_strategy", "steps", "--save_steps", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,19 @@ def test_a_run_that_kept_other_weights_is_not_the_same(best: bool, tmp_path: Pat
     record["training_arguments"] = plain(before.to_dict())
     with pytest.raises(InputError, match=f"was trained with load_best_model_at_end {best}, found {not best}"):
         check_same(record, record, now, tmp_path)
+
+
+@pytest.mark.parametrize("adapted", [False, True])
+def test_last_weights_without_evaluation_are_not_the_best(adapted: bool, tmp_path: Path):
+    """Catches a phase with last weights that is averaged with others' best; arguments that may still change are left alone."""
+    measured = {
+        f"{what}_{key}": value for what in ("eval", "save") for key, value in (("strategy", "steps"), ("steps", 1))
+    }
+    before, now = arguments(tmp_path), arguments(tmp_path, load_best_model_at_end=True, **measured)
+    record: Any = {"base_model": "x", "seed": 1, "terminologies": [], "corpora": [], "configuration": {}, "losses": {}}
+    record["training_arguments"] = plain(before.to_dict())
+    with pytest.raises(InputError, match="load_best_model_at_end False, found True") if adapted else nullcontext():
+        check_same(record, record, now, tmp_path, adapted=adapted)
 
 
 def test_a_run_on_other_raw_text_is_refused(tmp_path: Path):

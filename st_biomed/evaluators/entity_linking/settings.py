@@ -49,8 +49,8 @@ class LinkingSettings:
             Mentions of one document are alike, so intervals over single mentions are too narrow.
 
     Raises:
-        InputError: An unknown format or step; options of a step of another form; a step that adds the mentions of a measured split to the dictionary; or
-            ``folds`` with a dev split, which would belong to one fold.
+        InputError: An unknown format or step; a step whose options have another form; a step that adds the mentions of
+            a measured split to the dictionary; or ``folds`` with a dev split, which would belong to one fold.
     """
 
     name: str = ""
@@ -86,14 +86,15 @@ class LinkingSettings:
             raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
 
     def _check_options(self, step: str, options: Any) -> None:
-        """Reject options of a step that are no names with texts."""
+        """Reject options of a step of another form than a mapping, and a path and splits that are no texts."""
         where = f"{self.name}: step {step}"
         if not isinstance(options, dict | None):
             raise InputError(f"{where} must have options by name, or none, found {options!r}")
-        for option, value in (options or {}).items():
-            texts = value if isinstance(value, list) and option != "path" else [value]
-            if option in ("path", "splits") and not all(isinstance(text, str) for text in texts):
-                raise InputError(f"{where}: {option} must be text{'' if option == 'path' else 's'}, found {value!r}")
+        path, splits = ((options or {}).get(option, "") for option in ("path", "splits"))
+        if not isinstance(path, str):
+            raise InputError(f"{where}: path must be text, found {path!r}")
+        if not all(isinstance(split, str) for split in (splits if isinstance(splits, list) else [splits])):
+            raise InputError(f"{where}: splits must be texts, found {splits!r}")
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]

@@ -1,0 +1,70 @@
+"""The trials of a file that wait, and the lines of those that were measured."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from filelock import FileLock
+
+from st_biomed.errors import InputError
+from st_biomed.files import replace_text
+from st_biomed.settings.yaml_files import read_yaml
+
+
+class Turn(NamedTuple):
+    """Which trials a process takes: those whose position in the file has this remainder."""
+
+    place: int = 0
+    of: int = 1
+
+
+ALL = Turn()
+
+
+def next_trial(
+    trials: Path, results: Path, turn: Turn = ALL, made_of: Callable[[str, dict[str, Any]], str] = lambda *_: ""
+) -> tuple[str, dict[str, Any], list[float]] | None:
+    """The first trial of a process with shares that have no line of what it is made of now, and these shares.
+
+    Raises:
+        InputError: A trial of another form.
+    """
+    for place, (name, trial) in enumerate(read_yaml(trials).items()):
+        kinds = list(trial) if isinstance(trial, dict) else []
+        if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
+            raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
+        if place % turn.of != turn.place:
+            continue
+        if left := left_of(results, name, trial, made_of(name, trial)):
+            return name, trial, left
+    return None
+
+
+def left_of(results: Path, name: str, trial: dict[str, Any], made_of: str) -> list[float]:
+    """The shares of a trial that have no line of what it is made of."""
+    shares = [0.0] if "removed" in trial or not trial else trial.get("shares", [1.0])
+    lines = lines_of(results)
+    made = {share: json.loads(lines[name, share]).get("made_of") for share in shares if (name, share) in lines}
+    return [share for share in shares if made.get(share) != made_of]
+
+
+def lines_of(results: Path) -> dict[tuple[str, float], str]:
+    """Trial and share to its line; a line that was cut off is none."""
+    lines = results.read_text("utf-8").splitlines(keepends=True) if results.is_file() else []
+    whole = [(json.loads(line), line) for line in lines if line.endswith("\n")]
+    return {(found["trial"], found["share"]): line for found, line in whole}
+
+
+def write(results: Path, trial: str, share: float, figures: dict[str, float], made_of: str = "") -> None:
+    """Append and print a line; an earlier one of the trial and share goes."""
+    line = json.dumps(
+        {"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M:%S"), "made_of": made_of}
+    )
+    with FileLock(results.with_suffix(".lock")):
+        others = [other for key, other in lines_of(results).items() if key != (trial, share)]
+        replace_text(results, "".join([*others, line + "\n"]))
+    print(line, flush=True)
