@@ -7,8 +7,9 @@ The models of the folder of results are named CELL-SEED, and so are the trials o
 cells are CELL SHARE; a trial without a seed, and the reference if it is a model without one, such as the base model, stands
 for each seed. A row has the mean figure of a cell over its seeds, and the mean of the differences from the reference with the
 same seed, with Student's 95% interval if there are two seeds. The interval says what other seeds would change on the same
-mentions. A difference whose interval contains 0 is not shown by these seeds. Of several results of a model and a benchmark,
-those with the last settings are taken, and a note says which are left out.
+mentions. A difference whose interval contains 0 is not shown by these seeds. Where the folder has the units of the results (mentions or
+their documents, pairs, sub-trees), a row also has the interval and the p of the same mean difference over the units, for these
+very models. Of several results of a model and a benchmark, those with the last settings are taken, and a note says which are left out.
 """
 
 from __future__ import annotations
@@ -17,16 +18,21 @@ import argparse
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.select_results import one_of_each
 from st_biomed.metrics.seed_interval import seed_interval
+from st_biomed.metrics.significance import PairedTest, Units, compare_means
 from st_biomed.settings.recipe import run_recipe
 
 Figures = dict[str, dict[str, dict[int | None, float]]]
 """Metric to cell to seed to figure; the seed of a model that has none, such as the base model, is ``None``."""
+
+Tests = dict[str, dict[str, tuple[str, PairedTest]]]
+"""Metric to cell to the kind of unit and the test against the reference."""
 
 
 def main() -> None:
@@ -36,17 +42,21 @@ def main() -> None:
     )
     parser.add_argument("--reference", default="text", help="the cell that others are compared with")
     parser.add_argument("--also", nargs="*", default=[], help="metrics beside the primary ones, without the prefix")
+    parser.add_argument("--resamples", type=int, default=1000, help="draws of units for each interval and each test")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
     if all(path.is_file() for path in arguments.results):
-        text = report(figures_of_trials(arguments.results), arguments.reference)
+        of_trials, notes = figures_of_trials(arguments.results)
+        text = report(of_trials, arguments.reference, notes)
     elif len(arguments.results) > 1:
         given = " ".join(map(str, arguments.results))
         raise InputError(f"expected one folder of results, or files of trials, found {given}")
     else:
-        chosen = one_of_each(ResultsFolder(arguments.results[0]).results)
+        folder = ResultsFolder(arguments.results[0])
+        chosen = one_of_each(folder.results)
         found = figures(chosen.results, arguments.also, arguments.reference)
-        text = report(found, arguments.reference, chosen.notes)
+        tests = tests_over_units(chosen.results, folder, found, arguments.reference, arguments.resamples)
+        text = report(found, arguments.reference, chosen.notes, tests)
     arguments.output.write_text(text, encoding="utf-8")
     print(text)
 
@@ -76,29 +86,79 @@ def figures(results: Iterable[Result], also: Collection[str] = (), reference: st
     return found
 
 
-def figures_of_trials(files: Iterable[Path]) -> Figures:
-    """The figures of trials that are named CELL-SEED, by CELL and share, and of those without a seed.
+def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:
+    """The figures of trials that are named CELL-SEED, by CELL and share, and of those without a seed; and notes.
 
     Args:
         files: A line for each trial and share, as ``open_encoder_trials.py`` writes them. A cell that several files have is one
-            cell; of equal lines, the last counts.
+            cell; of equal lines, the last counts. Lines of a file that were made with another configuration or
+            terminology than its last line are left out, and a note names them.
     """
     found: Figures = {}
-    for line in (json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()):
-        cell, _, seed = line["trial"].rpartition("-")
-        of_cell, of_seed = (f"{cell} {line['share']:g}", int(seed)) if seed.isdigit() else (line["trial"], None)
-        for metric in line.keys() - {"trial", "share", "time", "made_of"}:
-            found.setdefault(metric, {}).setdefault(of_cell, {})[of_seed] = line[metric]
-    return found
+    notes = []
+    for file in files:
+        lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        present = [line for line in lines if line.get("common", "") == lines[-1].get("common", "")]
+        if others := sorted({line["trial"] for line in lines if line not in present}):
+            notes.append(f"Left out, made with another configuration or terminology: {', '.join(others)} of {file}.")
+        for line in present:
+            cell, _, seed = line["trial"].rpartition("-")
+            of_cell, of_seed = (f"{cell} {line['share']:g}", int(seed)) if seed.isdigit() else (line["trial"], None)
+            for metric in line.keys() - {"trial", "share", "time", "made_of", "common"}:
+                found.setdefault(metric, {}).setdefault(of_cell, {})[of_seed] = line[metric]
+    return found, notes
 
 
-def report(found: Figures, reference: str, notes: Sequence[str] = ()) -> str:
+def tests_over_units(
+    results: Iterable[Result], folder: ResultsFolder, found: Figures, reference: str, n_resamples: int
+) -> Tests:
+    """The mean difference of each cell from the reference, over the units of the benchmark.
+
+    Args:
+        results: The results of the figures.
+        folder: The folder with their units.
+        found: The figures.
+        reference: The cell that others are compared with.
+        n_resamples: Number of draws.
+
+    Returns:
+        Metric to cell to the kind of unit and the test; cells without units of every seed are left out.
+    """
+    of_model = {(result.model, metric): result for result in results if not result.is_raw for metric in result.metrics}
+    tests: Tests = {}
+    for metric, cells in found.items():
+        units = partial(_units, of_model, folder, metric)
+        for cell in cells.keys() - {reference} if reference in cells else ():
+            seeds = _seeds(cells[cell], cells[reference])
+            ours = [units(cell, seed) for seed, _ in seeds]
+            others = [units(reference, seed) for _, seed in seeds]
+            first, *rest = [*ours, *others] or [None]
+            if first is None or None in rest:
+                continue
+            whole = [part for part in ours if part], [part for part in others if part]
+            unit = first.unit if first.clusters is None else f"{first.unit}, drawn in clusters"
+            tests.setdefault(metric, {})[cell] = (unit, compare_means(*whole, n_resamples=n_resamples))
+    return tests
+
+
+def _units(
+    of_model: Mapping[tuple[str, str], Result], folder: ResultsFolder, metric: str, cell: str, seed: int | None
+) -> Units | None:
+    """The units of a figure, ``None`` if the folder lacks them."""
+    result = of_model[cell if seed is None else f"{cell}-{seed}", metric]
+    if not result.units_file:
+        return None
+    return folder.units(result).get(metric.removeprefix(f"{result.evaluator}_"))
+
+
+def report(found: Figures, reference: str, notes: Sequence[str] = (), tests: Tests | None = None) -> str:
     """A table for each metric, best cell first. Cells with fewer than two seeds of the reference have no interval.
 
     Args:
         found: The figures.
         reference: The cell that others are compared with; a metric that it lacks has no table but a note.
         notes: Notes below the tables.
+        tests: The differences over units, from :func:`tests_over_units`.
 
     Raises:
         InputError: There are no figures, or none of the reference.
@@ -114,29 +174,44 @@ def report(found: Figures, reference: str, notes: Sequence[str] = ()) -> str:
         if metric in without:
             continue
         rows = []
+        of_units = (tests or {}).get(metric, {})
         for cell, of_seeds in cells.items():
-            pairs = _pairs(of_seeds, cells[reference])
+            pairs = [(of_seeds[seed], cells[reference][other]) for seed, other in _seeds(of_seeds, cells[reference])]
+            over = _over_units(of_units.get(cell)) if of_units else ""
             if not pairs:
-                rows.append((-math.inf, f"| {cell} | 0 | - | no seed of {reference} |"))
+                rows.append((-math.inf, f"| {cell} | 0 | - | no seed of {reference} |{over}"))
                 continue
             mean = sum(figure for figure, _ in pairs) / len(pairs)
             shown = "" if cell == reference else _difference([figure - other for figure, other in pairs])
             seeds = "-" if None in of_seeds else len(pairs)
-            rows.append((mean, f"| {cell} | {seeds} | {mean:.3f} | {shown} |"))
-        table = [f"## {metric}", "", f"| cell | seeds | mean | difference from {reference} |", "|---|--:|--:|---|"]
+            rows.append((mean, f"| {cell} | {seeds} | {mean:.3f} | {shown} |{over}"))
+        head = f"| cell | seeds | mean | difference from {reference} |", "|---|--:|--:|---|"
+        if of_units:
+            kinds = ", ".join(dict.fromkeys(unit for unit, _ in of_units.values()))
+            head = f"{head[0]} over units ({kinds}) | p over units |", f"{head[1]}---|--:|"
+        table = [f"## {metric}", "", *head]
         blocks.append("\n".join([*table, *(row for _, row in sorted(rows, reverse=True))]))
     if not blocks:
         raise InputError("no model of the folder is named CELL-SEED")
     return "\n\n".join([*blocks, *notes]) + "\n"
 
 
-def _pairs(of_seeds: Mapping[int | None, float], others: Mapping[int | None, float]) -> list[tuple[float, float]]:
-    """The figures of a cell beside those of the reference with the same seed; a model without a seed stands for each."""
+def _seeds(of_seeds: Collection[int | None], others: Collection[int | None]) -> list[tuple[int | None, int | None]]:
+    """The seeds of a cell beside those of the reference; a model without a seed stands for each."""
     if None in of_seeds:
-        return [(of_seeds[None], other) for other in others.values()]
+        return [(None, other) for other in others]
     if None in others:
-        return [(figure, others[None]) for figure in of_seeds.values()]
-    return [(of_seeds[seed], others[seed]) for seed in sorted(of_seeds.keys() & others.keys(), key=str)]
+        return [(seed, None) for seed in of_seeds]
+    return [(seed, seed) for seed in sorted(set(of_seeds) & set(others), key=str)]
+
+
+def _over_units(found: tuple[str, PairedTest] | None) -> str:
+    """The columns of a difference over units."""
+    if found is None:
+        return "  |  |"
+    _, test = found
+    p = f"{test.p_value:.3f}" if test.p_value >= 0.001 else "< .001"
+    return f" {test.low:+.3f} to {test.high:+.3f} | {p} |"
 
 
 def _difference(of_seeds: Sequence[float]) -> str:

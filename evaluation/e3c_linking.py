@@ -8,14 +8,18 @@ terminology that their sources link to a CUI: HPO, and ICD-9-CM where DOID, ORDO
 counted and not measured, and so are documents that share twelve successive words with the training corpus. The CUIs of layer 2
 were found by dictionary matching (precision .91), so most mentions equal a name; the second benchmark has the others.
 
-Writes into the folder e3c_it.tsv and e3c_it_reworded.tsv (mention and CUI), dictionary.txt, and a benchmark for each table.
+Writes into the folder e3c_it and e3c_it_reworded, a BioSyn file for each document, so that intervals and tests draw documents; and
+dictionary.txt, and a benchmark for each of the two.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
@@ -32,10 +36,20 @@ SHARED_WORDS = 12
 
 
 class Entity(NamedTuple):
-    """A mention of a document and its CUI."""
+    """A mention of a document and its CUI.
+
+    Attributes:
+        text: The mention, with single spaces.
+        cui: Its CUI.
+        document: Name of the document's file in the archive.
+        begin, end: Its place in the document, in characters.
+    """
 
     text: str
     cui: str
+    document: str
+    begin: int
+    end: int
 
 
 class Measured(NamedTuple):
@@ -82,7 +96,7 @@ def entities_of(archive: Path) -> dict[str, tuple[str, list[Entity]]]:
             for member in members:
                 if member.isfile() and (file := members.extractfile(member)):
                     where = f"{archive}/{member.name}"
-                    found[member.name] = document_of(ElementTree.parse(file).getroot(), where)
+                    found[member.name] = document_of(ElementTree.parse(file).getroot(), member.name, where)
     except (tarfile.TarError, OSError, ElementTree.ParseError) as error:
         raise InputError(f"{archive}: cannot be read as an archive of UIMA XMI ({error})") from error
     if not found:
@@ -90,7 +104,7 @@ def entities_of(archive: Path) -> dict[str, tuple[str, list[Entity]]]:
     return found
 
 
-def document_of(root: ElementTree.Element, where: str) -> tuple[str, list[Entity]]:
+def document_of(root: ElementTree.Element, name: str, where: str) -> tuple[str, list[Entity]]:
     """Text and entities of a document; raises InputError as :func:`entities_of`."""
     texts = [element.attrib["sofaString"] for element in root if "sofaString" in element.attrib]
     if len(texts) != 1:
@@ -104,7 +118,8 @@ def document_of(root: ElementTree.Element, where: str) -> tuple[str, list[Entity
                     f"{where}: expected {ENTITY} with begin, end and entityID within {len(texts[0]):,} characters, found "
                     f"{begin!r}, {end!r} and {cui!r}"
                 )
-            entities.append(Entity(" ".join(texts[0][int(begin) : int(end)].split()), cui))
+            mention = " ".join(texts[0][int(begin) : int(end)].replace("|", " ").split())  # BioSyn's files split at |
+            entities.append(Entity(mention, cui, name, int(begin), int(end)))
     return texts[0], entities
 
 
@@ -167,7 +182,7 @@ def runs(text: str) -> Iterator[str]:
 
 
 def write(found: Measured, folder: Path) -> None:
-    """The tables, the dictionary and the benchmarks."""
+    """The documents, the dictionary and the benchmarks."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = [f"{cui}||{name}\n" for cui, name in found.names]
     (folder / "dictionary.txt").write_text("".join(lines), encoding="utf-8")
@@ -181,14 +196,21 @@ def write(found: Measured, folder: Path) -> None:
     for name, (entities, title) in tables.items():
         if not entities:
             continue
-        mentions = [f"{entity.text}\t{entity.cui}\n" for entity in entities]
-        (folder / f"{name}.tsv").write_text("".join(mentions), encoding="utf-8")
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir()
+        for file, of_file in groupby(entities, key=attrgetter("document")):
+            document = Path(file).with_suffix("").as_posix().replace("/", "-")
+            mentions = [
+                f"{document}||{entity.begin}|{entity.end}||{ENTITY}||{entity.text}||{entity.cui}\n"
+                for entity in of_file
+            ]
+            (folder / name / f"{document}.concept").write_text("".join(mentions), encoding="utf-8")
         (folder / f"{name}.yaml").write_text(
             f"name: {name}\n"
             f"title: {len(entities)} {title}\n"
             "language: it\n"
             "evaluator: entity_linking\n"
-            f"settings: {{format: tsv, path: {folder / name}.tsv, dictionary: {folder / 'dictionary.txt'}, dev: '', "
+            f"settings: {{format: biosyn, by_document: true, path: {folder / name}, dictionary: {folder / 'dictionary.txt'}, dev: '', "
             "test: all}\n",
             encoding="utf-8",
         )

@@ -103,7 +103,8 @@ ablations) # a third of the steps, on the dev parts: with all parts, without eac
     check_cells all no_{passages,definitions,hierarchy,relations,distillation} {synonyms,hierarchy,with}_alone
     for seed in $seeds; do
         while IFS=: read -r name share arguments; do
-            if wanted "$name" || { wanted with_alone && [[ " all hierarchy_alone " == *" $name "* ]]; }; then # what it averages
+            # all parts are what every cell is compared with; with_alone averages them with hierarchy_alone
+            if [ "$name" = all ] || wanted "$name" || { wanted with_alone && [ "$name" = hierarchy_alone ]; }; then
                 echo "$name-$seed: {arguments: --max_steps 267 --seed $seed $arguments, shares: [$share]}"
             fi
         done <<'TRIALS'

@@ -71,7 +71,7 @@ from st_biomed.training.same_run import deciding
 from st_biomed.training.teacher import SAMPLE
 
 BENCHMARKS = ("mayosrs", "umnsrs_similarity_modified", "umnsrs_relatedness_modified", "relations_ncit")
-WEIGHTS = "model.safetensors"
+WEIGHTS = (".safetensors", ".bin")
 DICTIONARY = 3000
 """Names of NCBI disease's dictionary beside those of the concepts that are meant."""
 
@@ -99,13 +99,14 @@ def main() -> None:
     identity = partial(
         made_of, trials=arguments.trials, config=arguments.config, common=[recipe.base_model, data.whole.digest]
     )
+    line = partial(write, results, common=identity("base", {}))
     if turn.place == 0 and left_of(results, "base", {}, identity("base", {})):
-        write(results, "base", 0.0, measured(base, suite), identity("base", {}))
+        line("base", 0.0, measured(base, suite), identity("base", {}))
     while (waiting := next_trial(arguments.trials, results, turn, identity)) is not None:
         name, trial, left = waiting
         of = identity(name, trial)
         if "removed" in trial:
-            write(results, name, 0.0, measured(base, suite, without_top(base, data, trial["removed"])), of)
+            line(name, 0.0, measured(base, suite, without_top(base, data, trial["removed"])), of)
             continue
         if "mix" in trial:
             others = read_yaml(arguments.trials)
@@ -114,21 +115,20 @@ def main() -> None:
                 for part in trial["mix"]
             ):
                 time.sleep(1)  # another process trains it
-            parts = {part: weights_of(part, arguments.output) for part in trial["mix"]}
+            parts = [weights_of(part, name, others.get(part), identity, arguments.output) for part in trial["mix"]]
             weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
-            shares = {1.0: average([base.state_dict(), *parts.values()], weights, base)}
+            shares = {1.0: average([base.state_dict(), *parts], weights, base)}
         else:
             kept = arguments.output / f"{name}.pt"
-            if not kept.is_file() or len(left) == len(trial.get("shares", [1.0])):
+            if (trained := kept_weights(kept, of)) is None:
                 trained = train(settings(arguments.config, trial["arguments"]), data, arguments.output / "work" / name)
                 with replacing_file(kept) as draft:
-                    torch.save(trained, draft)
-            trained = torch.load(kept, weights_only=True)
+                    torch.save({"made_of": of, "weights": trained}, draft)
             shares = {share: average([base.state_dict(), trained], [1 - share, share], base) for share in left}
         for share, state in shares.items():
             model = recipe.encoder()
             model.load_state_dict(state)
-            write(results, name, share, measured(model, suite), of)
+            line(name, share, measured(model, suite), of)
 
 
 def in_processes(command: list[str], workers: int) -> int:
@@ -168,7 +168,8 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
             if part in others:
                 how += [share, made_of(part, others[part], trials=trials, config=config, common=common)]
             elif Path(part).is_dir():
-                how += [share, checksum_of(Path(part) / WEIGHTS)]
+                files = sorted(file for file in Path(part).rglob("*") if file.suffix in WEIGHTS)
+                how += [share, *(checksum_of(file) for file in files)]
             else:
                 raise InputError(f"{trials}: {name}: expected trials and folders of models in mix, found {part}")
     else:
@@ -241,10 +242,25 @@ def train(trial: Settings, data: open_encoder.Data, output: Path) -> State:
     return {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
 
 
-def weights_of(name: str, output: Path) -> State:
-    """The weights of an earlier trial, or of the model in a folder."""
-    trial = output / f"{name}.pt"
-    return torch.load(trial, weights_only=True) if trial.is_file() else load_encoder(name, device="cpu").state_dict()
+def kept_weights(file: Path, made_of: str) -> State | None:
+    """The weights that an earlier run left, if they were made of the same."""
+    kept = torch.load(file, weights_only=True) if file.is_file() else {}
+    return kept["weights"] if kept.get("made_of") == made_of else None
+
+
+def weights_of(
+    part: str, mix: str, trial: dict[str, Any] | None, identity: Callable[[str, dict[str, Any]], str], output: Path
+) -> State:
+    """The weights of an earlier trial, or of the model in a folder if no trial has its name.
+
+    Raises:
+        InputError: The trial was not trained with its present settings yet.
+    """
+    if trial is None:
+        return load_encoder(part, device="cpu").state_dict()
+    if (found := kept_weights(output / f"{part}.pt", identity(part, trial))) is None:
+        raise InputError(f"{mix}: the trial {part} is not trained with its present settings yet: put it above {mix}")
+    return found
 
 
 def average(states: list[State], weights: list[float], model: SentenceTransformer) -> State:

@@ -46,7 +46,7 @@ unmeasured="--eval_strategy no --save_strategy no --load_best_model_at_end false
 pretrain() { # name, seed, arguments; 100 steps
     if ! wanted "$1"; then return 0; fi
     if [ -f "$out/$1-$2/run.json" ]; then
-        [[ "${MORE:-}" == *--smoke* ]] || same "$out/$1-$2" 100 $base
+        [ -n "${MORE:-}" ] || same "$out/$1-$2" 100 $base
     else
         # shellcheck disable=SC2086
         train all $unmeasured --max_steps 100 --seed "$2" --output_dir "$out/$1-$2" "${@:3}" ${MORE:-}

@@ -59,11 +59,17 @@ def lines_of(results: Path) -> dict[tuple[str, float], str]:
     return {(found["trial"], found["share"]): line for found, line in whole}
 
 
-def write(results: Path, trial: str, share: float, figures: dict[str, float], made_of: str = "") -> None:
-    """Append and print a line; an earlier one of the trial and share goes."""
-    line = json.dumps(
-        {"trial": trial, "share": share, **figures, "time": time.strftime("%H:%M:%S"), "made_of": made_of}
-    )
+def write(
+    results: Path, trial: str, share: float, figures: dict[str, float], made_of: str = "", *, common: str = ""
+) -> None:
+    """Append and print a line; an earlier one of the trial and share goes.
+
+    Args:
+        made_of: Checksum of all that decides the figures.
+        common: Checksum of what all trials of a file have in common.
+    """
+    now = time.strftime("%H:%M:%S")
+    line = json.dumps({"trial": trial, "share": share, **figures, "time": now, "made_of": made_of, "common": common})
     with FileLock(results.with_suffix(".lock")):
         others = [other for key, other in lines_of(results).items() if key != (trial, share)]
         replace_text(results, "".join([*others, line + "\n"]))

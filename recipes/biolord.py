@@ -3,13 +3,13 @@
     st-biomed read umls 2020AA/META --option languages=ENG --output data/umls
     python recipes/biolord.py recipes/configs/biolord_paper.yaml --terminology data/umls
 
-1. Contrastive (published as -C): the base model is trained on names against the definitions of the batch.
+1. Contrastive (published as -C): the base model is trained on all names and definitions of a batch against each other.
 2. Self-distillation (-S): new copies of the base model learn the first model's vectors of names and definitions.
 3. Averaging: the weights of these students are averaged; the average is measured and released.
 
 The models of the phases stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the
-first unfinished phase. The trainer's arguments are accepted; those of the students' rate, steps, epochs, batch and seed are
-options of their own, all others apply to both phases. ``--help-all`` lists them.
+first unfinished phase. The trainer's arguments are accepted; those of the students' rate, steps, epochs and batch are options
+of their own, and their seeds follow ``--seed``; all others apply to both phases. ``--help-all`` lists them.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ def show_scorecard(
     written = folder.write(f"{stem}.md", text)
     write_scorecards(folder, cards, recipes, as_published=as_published)
     typer.echo(f"written: {written}, and {stem}.json beside it", err=True)
-    releases = [model.model for model in compared if model.name in runs and Path(model.model).is_dir()]
+    releases = [model.model for model in compared if model.name in runs and Path(model.model, "README.md").is_file()]
     if releases and not as_published:
         typer.echo(
             f"into the card of a release: st-biomed release {releases[0]} --scorecard {folder.folder}", err=True

@@ -9,7 +9,7 @@ from st_biomed.encoder import POOLINGS, has_own_pooling
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.models import MeasuredModel, read_known_models
 from st_biomed.release.base_model import base_model_folder
-from st_biomed.release.model_record import record_of
+from st_biomed.release.model_record import known_record
 from st_biomed.release.run_data import RunData, began_from
 
 
@@ -23,7 +23,7 @@ def run_of(model: str) -> RunData | None:
         folder = base_model_folder(model)
     except InputError:
         return None
-    return record_of(folder)
+    return known_record(folder)
 
 
 def trained_on(run: RunData) -> set[str]:

@@ -113,6 +113,7 @@ def _but_for_the_seed(run: RunData) -> str:
     arguments: list[dict[str, Any]] = [run["configuration"], run["training_arguments"]]
     identity = [
         run["recipe"],
+        bool(run["results"]),  # the model that keep_trained left is not averaged, and has none
         run["base_model"],
         [terminology["digest"] for terminology in run["terminologies"]],
         [{name: value for name, value in group.items() if name not in _OF_A_RUN} for group in arguments],

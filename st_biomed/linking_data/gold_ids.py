@@ -10,9 +10,14 @@ NIL = frozenset({"", "-", "-1", "cui-less", "cui_less", "cuiless", "concept_less
 
 # A variant as tmVar writes it is one id: c|SUB|A|1555|G, p|Allele|V|600, c|SUB|G|89+1|A, p|FS|R|3|Q|40, tmVar:c|DEL|7|A.
 _FIELD = r"\|(?:[^|+,;\s]|(?<=\d)\+(?=\d))*"
+_END = r"(?![^|+,;\s])"
 _KINDS = (
     *(rf"SUB(?:{_FIELD}){{3}}", rf"(?:DEL|INS|INDEL|Allele)(?:{_FIELD}){{2}}"),
-    *(rf"DUP(?:{_FIELD}){{2}}(?:\|\d+)?", rf"FS(?:{_FIELD}){{3}}(?:\|\d*)?", rf"[A-Za-z]+(?:{_FIELD}){{2,}}"),
+    *(
+        rf"DUP(?:{_FIELD}){{2}}(?:\|\d+{_END})?",
+        rf"FS(?:{_FIELD}){{3}}(?:\|\d*{_END})?",
+        rf"[A-Za-z]+(?:{_FIELD}){{2,}}",
+    ),
 )
 _VARIANT = rf"(?<![^|+,;\s])(?:tmVar:)?[cgmnpr]\|(?:{'|'.join(_KINDS)})"
 _GROUP = re.compile(rf"(?:{_VARIANT}|[^|+])+")

@@ -22,7 +22,7 @@ from st_biomed.metrics.precision_recall import average_precision, pr_auc, precis
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.relation_auc import detection_power, relation_metrics
 from st_biomed.metrics.seed_interval import seed_interval
-from st_biomed.metrics.significance import Interval, PairedTest, Units, load_units, save_units
+from st_biomed.metrics.significance import Interval, PairedTest, Units, compare_means, load_units, save_units
 from st_biomed.metrics.tree_auc import discrimination, mean_auc
 
 __all__ = [
@@ -41,6 +41,7 @@ __all__ = [
     "Units",
     "average_precision",
     "clustering_pair_metrics",
+    "compare_means",
     "concept_counts",
     "cosine_of_pairs",
     "detection_power",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -95,7 +95,7 @@ class Units:
     @property
     def value(self) -> float:
         """The figure itself."""
-        return self._draws.value
+        return self.draws.value
 
     def interval(self, *, level: float = 0.95, n_resamples: int = 1000, seed: int = 0) -> Interval:
         """Percentile bootstrap interval over the units, or over their clusters (Efron and Tibshirani 1993, 13.3).
@@ -112,7 +112,7 @@ class Units:
             InputError: A level outside (0, 1), or fewer than one resample.
         """
         ends = _ends(level)
-        drawn = _in_steps(n_resamples, len(self._draws), seed, self._draws.resampled)
+        drawn = _in_steps(n_resamples, len(self.draws), seed, self.draws.resampled)
         low, high = np.quantile(drawn, ends)
         return Interval(self.value, float(low), float(high))
 
@@ -133,6 +133,10 @@ class Units:
         Raises:
             InputError: Other units, clusters or statistic, or numbers out of range as in :meth:`interval`.
         """
+        return compare_means([self], [other], level=level, n_resamples=n_resamples, seed=seed)
+
+    def check_same(self, other: Units) -> None:
+        """Raise InputError unless both have the figures of the same units."""
         if (self.unit, self.statistic, len(self)) != (other.unit, other.statistic, len(other)):
             raise InputError(
                 f"a paired test needs the same units, found {len(self):,} {self.unit}s ({self.statistic}) and "
@@ -151,28 +155,64 @@ class Units:
             )
         if not np.array_equal(np.asarray(self.clusters, dtype=str), np.asarray(other.clusters, dtype=str)):
             raise InputError(f"a paired test needs the same units, found {self.unit}s in other clusters")
-        ends = _ends(level)
-        first, second = self._draws, other._draws
-        difference = self.value - other.value
-
-        def resampled(rng: np.random.Generator, n: int) -> np.ndarray:
-            state = rng.bit_generator.state
-            ours = first.resampled(rng, n)
-            rng.bit_generator.state = state  # the same units of both
-            return ours - second.resampled(rng, n)
-
-        drawn = _in_steps(n_resamples, len(first), seed, resampled)
-        low, high = np.quantile(drawn, ends)
-        null = drawn - difference  # the centered bootstrap (Hall and Wilson 1991)
-        if first.exchangeable:
-            null = _in_steps(n_resamples, len(first), seed, lambda rng, n: first.exchanged(second, rng, n))
-        as_far = int((np.abs(null) >= abs(difference) - 1e-9).sum())
-        p_value = (as_far + 1) / (n_resamples + 1)
-        return PairedTest(difference, float(low), float(high), p_value, len(self))
 
     @cached_property
-    def _draws(self) -> Draws:
+    def draws(self) -> Draws:
+        """What is drawn from the units."""
         return draws_of(self.rows, self.statistic, self.clusters)
+
+
+def compare_means(
+    ours: Sequence[Units], others: Sequence[Units], *, level: float = 0.95, n_resamples: int = 10_000, seed: int = 0
+) -> PairedTest:
+    """Compare the mean figure of several models, the seeds of a training, with that of as many others.
+
+    The models are pairs, ``ours[i]`` and ``others[i]``. The test is that of :meth:`Units.compare`: a unit is drawn, or exchanged,
+    for all pairs at once. Test and interval are therefore over the units of a benchmark for these very models; what other
+    seeds would change is in the interval of :func:`~st_biomed.metrics.seed_interval.seed_interval`.
+
+    Args:
+        ours, others: Units of each model, all from one benchmark.
+        level, n_resamples, seed: As for :meth:`Units.compare`.
+
+    Raises:
+        InputError: Numbers of models that differ, or none; otherwise as :meth:`Units.compare`.
+    """
+    if not ours or len(ours) != len(others):
+        raise InputError(f"expected as many models as others, at least one, found {len(ours)} and {len(others)}")
+    for units in [*ours[1:], *others]:
+        ours[0].check_same(units)
+    ends = _ends(level)
+    pairs = [(one.draws, other.draws) for one, other in zip(ours, others)]
+    first = ours[0].draws
+    difference = float(np.mean([one.value - other.value for one, other in pairs]))
+
+    def of_pairs(draw: Callable[[Draws, Draws, np.random.Generator, int], np.ndarray]) -> np.ndarray:
+        """The mean over the pairs of what is drawn with the same random numbers for each."""
+
+        def drawn(rng: np.random.Generator, n: int) -> np.ndarray:
+            state = rng.bit_generator.state
+            found = []
+            for one, other in pairs:
+                rng.bit_generator.state = state
+                found.append(draw(one, other, rng, n))
+            return np.mean(found, axis=0)
+
+        return _in_steps(n_resamples, len(first), seed, drawn)
+
+    def resampled(one: Draws, other: Draws, rng: np.random.Generator, n: int) -> np.ndarray:
+        state = rng.bit_generator.state
+        drawn = one.resampled(rng, n)
+        rng.bit_generator.state = state  # the same units of both
+        return drawn - other.resampled(rng, n)
+
+    differences = of_pairs(resampled)
+    low, high = np.quantile(differences, ends)
+    null = differences - difference  # the centered bootstrap (Hall and Wilson 1991)
+    if first.exchangeable:
+        null = of_pairs(lambda one, other, rng, n: one.exchanged(other, rng, n))
+    as_far = int((np.abs(null) >= abs(difference) - 1e-9).sum())
+    return PairedTest(difference, float(low), float(high), (as_far + 1) / (n_resamples + 1), len(ours[0]))
 
 
 def _ends(level: float) -> list[float]:

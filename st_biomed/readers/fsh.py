@@ -35,7 +35,6 @@ _TEXT_OR_COMMENT = re.compile(
 )
 _ENDS = {'"""': '"""', "/*": "*/"}
 _HEADER = re.compile(r"(\w+):\s*(.*)")
-_INDENTED = re.compile(r"\s*?^([ \t]*)\*", re.MULTILINE)
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
 
@@ -156,10 +155,12 @@ def _rules(path: Path) -> Iterator[tuple[int, str, str]]:
         begin = next((mark for match in _TEXT_OR_COMMENT.finditer(joined) if (mark := match["without_end"])), "")
         if begin:
             continue
-        rule = _TEXT_OR_COMMENT.sub(lambda match: match["text"] or match["line"] or "", joined)
-        if rule := rule.replace("\n", " ").strip():
-            indented = _INDENTED.match(joined)
-            yield started, indented[1] if indented else "", rule
+        blank = _TEXT_OR_COMMENT.sub(
+            lambda match: match["text"] or match["line"] or re.sub(r"\S", " ", match[0]), joined
+        )
+        if rule := blank.lstrip():
+            of_line = joined[joined.rfind("\n", 0, len(blank) - len(rule)) + 1 :]
+            yield started, of_line[: len(of_line) - len(of_line.lstrip())], rule.replace("\n", " ").rstrip()
         started, lines = 0, []
     if begin:
         kind = "a comment" if begin == "/*" else "a text"
@@ -182,17 +183,24 @@ def _concept(where: str, rule: str) -> tuple[str, str, str, str]:
     if not match:
         raise InputError(f'{where}: expected * #code "name", found {rule[:60]!r}')
     code = match["code_quoted"] if match["code"] is None else match["code"]
-    display, definition = _text(match["display"] or ""), _text(match["definition"] or "")
+    display, definition = _text(where, match["display"] or ""), _text(where, match["definition"] or "")
     if not code.strip() or not display:
         raise InputError(f"{where}: expected a code and a display, found {rule[:60]!r}")
     above = re.findall(r'#(?:"([^"\\]*)"|(\S+))', match["above"])
     return code.strip(), display, definition, "".join(above[-1]) if above else ""
 
 
-def _text(quoted: str) -> str:
-    """A text without its quotes and escapes, on one line."""
+def _text(where: str, quoted: str) -> str:
+    """A text without its quotes and escapes, on one line; a character beyond four digits is two escapes, as in UTF-16."""
     n_quotes = 3 if quoted.startswith('"""') else 1
-    return single_spaced(_ESCAPE.sub(_unescaped, quoted[n_quotes:-n_quotes]))
+    text = _ESCAPE.sub(_unescaped, quoted[n_quotes:-n_quotes])
+    try:
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise InputError(f"{where}: an escape of {quoted[:60]} stands for no character")
+    return single_spaced(text)
 
 
 def _unescaped(escape: re.Match[str]) -> str:

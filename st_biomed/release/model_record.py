@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from st_biomed.errors import InputError
@@ -15,15 +16,23 @@ def record_of(folder: str | Path) -> RunData | None:
         InputError: A damaged record, or none of a model that a run left: what it was trained on would not be known.
     """
     path = Path(folder)
-    release = release_of(path)
-    for place in (path, release):
-        if (place / "run.json").is_file():
-            return read_run(place / "run.json")
-    if release != path and path.is_dir():
+    if (run := known_record(path)) is None and (release := release_of(path)) != path and path.is_dir():
         raise InputError(
             f"{path}: the record of its run is missing ({release / 'run.json'}), so its training data are not known; copy the "
             "record beside the model, or move the model to a folder of another name to use it without one"
         )
+    return run
+
+
+def known_record(folder: str | Path) -> RunData | None:
+    """As :func:`record_of`, and nothing where a record is missing, for what only describes a model.
+
+    Raises:
+        InputError: A damaged record.
+    """
+    for place in (Path(folder), release_of(folder)):
+        if (place / "run.json").is_file():
+            return read_run(place / "run.json")
     return None
 
 
@@ -32,9 +41,7 @@ def release_of(folder: str | Path) -> Path:
 
     The latter is the model that ``keep_trained`` left.
     """
-    path = Path(folder)
-    if path.name in ("", ".."):  # e.g. the folder one is in
-        path = path.resolve()
+    path = Path(os.path.abspath(folder))  # the names of a relative path may lie above the folder one is in
     output = path.parent.name.removesuffix("-training")
     is_kept = path.name == "trained" and output not in ("", path.parent.name)
-    return path.parent.with_name(output) if is_kept else path
+    return path.parent.with_name(output) if is_kept else Path(folder)

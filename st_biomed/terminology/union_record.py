@@ -90,5 +90,6 @@ def _files_of(path: Path) -> list[Path]:
             below.clear()
             continue
         seen.add(real)
+        below.sort()  # of two ways to a folder, the same one on every machine
         found += [file for name in files if (file := Path(folder, name)).is_file()]
     return sorted(found)

@@ -235,7 +235,7 @@ def with_precision(training: Given, precision: str) -> Given:
         InputError: The precision is unknown.
     """
     check_name("precision", precision, PRECISIONS)
-    if precision == "as given" or training.fp16 or not computes_bf16():
+    if precision == "as given" or training.fp16 or not computes_bf16("cpu" if training.use_cpu else None):
         return training
     return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
 

@@ -7,11 +7,14 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evaluation.cells import figures, figures_of_trials, main, report
+from evaluation.trial_lines import write
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
+from st_biomed.metrics import Units, compare_means
 
 
 def results(**cells: list[float]) -> list[Result]:
@@ -83,7 +86,8 @@ def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
         tmp_path / "parts", ("base", 0.0, 0.1), ("all-0", 0.8, 0.2), ("all-0", 1.0, 0.4), ("all-1", 0.8, 0.3)
     )
     controls = write_trials(tmp_path / "controls", ("base", 0.0, 0.1), ("shuffled-1", 0.8, 0.2), ("cut-off", 0.0, 0.9))
-    assert figures_of_trials([Path(parts), Path(controls)]) == {
+    found, notes = figures_of_trials([Path(parts), Path(controls)])
+    assert notes == [] and found == {
         "acc": {
             "base": {None: 0.1},
             "all 0.8": {0: 0.2, 1: 0.3},
@@ -134,3 +138,42 @@ def test_other_metrics_are_taken_where_an_evaluator_has_them():
 
 def test_models_without_a_seed_alone_are_no_cells():
     assert not figures([Result("b", "b", "base", "x", {}, {"b_acc@1": 0.5}, "b_acc@1", {})])
+
+
+def test_trials_of_another_terminology_are_left_out_and_said(tmp_path, monkeypatch):
+    """Catches cells of before that are compared with a reference that was measured anew; another file may have another."""
+    parts, controls = tmp_path / "parts.jsonl", tmp_path / "controls.jsonl"
+    lines = [("all-0", "a", 0.9), ("old-0", "a", 0.8), ("base", "b", 0.1), ("new-0", "b", 0.3), ("all-0", "b", 0.2)]
+    for file, of in ((parts, lines), (controls, [("shuffled-0", "c", 0.1)])):
+        for trial, common, value in of:
+            write(file, trial, 0.8, {"acc": value}, common=common)
+    output = tmp_path / "report.md"
+    given = ["cells.py", str(parts), str(controls), "--reference", "all 0.8", "-o", str(output)]
+    monkeypatch.setattr("sys.argv", given)
+    main()
+    text = output.read_text("utf-8")
+    assert "| new 0.8 | 1 | 0.300 | +0.100 (one seed) |" in text and "| shuffled 0.8 | 1 | 0.100 |" in text
+    assert "| old" not in text
+    assert f"Left out, made with another configuration or terminology: old-0 of {parts}." in text
+
+
+def test_differences_over_units_are_those_of_the_seeds_together(tmp_path, monkeypatch):
+    """Catches a test of one seed alone, of another metric, and of a cell without the units of every seed."""
+    rng = np.random.default_rng(0)
+    folder, hits = ResultsFolder(tmp_path), {}
+    for result in results(text=[0.0] * 2, better=[0.0] * 2, half=[0.0] * 2):
+        hits[result.model] = Units("mention", rng.random(200) < (0.9 if "better" in result.model else 0.5))
+        metrics = {"b_acc@1": hits[result.model].value, "b_acc@5": 1.0}
+        without = result.model == "half-1"
+        folder.add(replace(result, metrics=metrics), None if without else {"acc@1": hits[result.model]})
+    output = tmp_path / "report.md"
+    monkeypatch.setattr("sys.argv", ["cells.py", str(tmp_path), "-o", str(output), "--resamples", "200"])
+    main()
+    text = output.read_text("utf-8")
+    test = compare_means(
+        *([hits[f"{cell}-{seed}"] for seed in range(2)] for cell in ("better", "text")), n_resamples=200
+    )
+    row = next(line for line in text.splitlines() if line.startswith("| better"))
+    assert row.endswith(f"| {test.low:+.3f} to {test.high:+.3f} | {test.p_value:.3f} |") and test.p_value < 0.01
+    assert "| difference from text | over units (mention) | p over units |" in text
+    assert re.search(r"\| half \| 2 \| .* \|  \|  \|", text), text

@@ -6,6 +6,7 @@ import io
 import tarfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from evaluation.e3c_linking import Entity, entities_of, measured, names_by_cui, write
@@ -70,12 +71,24 @@ def test_mentions_are_measured_where_a_name_has_their_cui(tmp_path: Path):
         tmp_path, (TEXT, [("flumpa  acuta", "C0000001"), ("gradtha", "C0000002"), ("terza malattia", "C0000003")])
     )
     found = measured(entities_of(path), names_by_cui(terminology(), "it"), [])
-    assert found.entities == [Entity("flumpa acuta", "C0000001"), Entity("gradtha", "C0000002")]
-    assert found.reworded == [Entity("gradtha", "C0000002")]
+    first = Entity("flumpa acuta", "C0000001", "layer2/0.xml", TEXT.find("flumpa"), TEXT.find("flumpa") + 13)
+    assert found.entities == [first, Entity("gradtha", "C0000002", "layer2/0.xml", 37, 44)]
+    assert found.reworded == found.entities[1:]
     write(found, tmp_path)
     for name, n in (("e3c_it", 2), ("e3c_it_reworded", 1)):
         (evaluator,) = Benchmark.read(tmp_path / f"{name}.yaml").evaluator_settings().evaluators()
         assert evaluator.get_config_dict()["n_mentions"] == n
+
+
+def test_documents_are_drawn_whole(tmp_path: Path):
+    """Catches intervals over single mentions, and documents of the last writing that stay."""
+    names = names_by_cui(terminology(), "it")
+    entities = [("flumpa  acuta", "C0000001"), ("gradtha", "C0000002")]
+    write(measured(entities_of(archive(tmp_path, *[(TEXT, entities)] * 3)), names, []), tmp_path)
+    write(measured(entities_of(archive(tmp_path, *[(TEXT, entities)] * 2)), names, []), tmp_path)
+    (evaluator,) = Benchmark.read(tmp_path / "e3c_it.yaml").evaluator_settings().evaluators()
+    evaluator.measure(lambda texts: np.array([[len(text), 1.0] for text in texts]))
+    assert evaluator.units["acc@1"].clusters.tolist() == ["layer2-0", "layer2-0", "layer2-1", "layer2-1"]
 
 
 def test_a_document_of_the_training_corpus_is_not_measured(tmp_path: Path):
@@ -84,7 +97,7 @@ def test_a_document_of_the_training_corpus_is_not_measured(tmp_path: Path):
     path = archive(tmp_path, (TEXT, [("gradtha", "C0000002")]), (other, [("flumpa acuta", "C0000001")]))
     names = names_by_cui(terminology(), "it")
     found = measured(entities_of(path), names, [LINE])
-    assert found.entities == [Entity("flumpa acuta", "C0000001")]
+    assert [entity.text for entity in found.entities] == ["flumpa acuta"]
     assert found.counts["documents with a passage of the training corpus"] == 1
     assert len(measured(entities_of(path), names, [LINE[:60]]).entities) == 2
 
@@ -109,7 +122,7 @@ def test_other_files_are_one_line(tmp_path: Path):
     with pytest.raises(InputError, match=r"no\.tar\.gz: cannot be read as an archive of UIMA XMI"):
         entities_of(tmp_path / "no.tar.gz")
     with pytest.raises(InputError, match="no name has the CUI of a mention in 1 documents"):
-        measured({"a": (TEXT, [Entity("gradtha", "C0000007")])}, names_by_cui(terminology(), "it"), [])
+        measured({"a": (TEXT, [Entity("gradtha", "C0000007", "a", 37, 44)])}, names_by_cui(terminology(), "it"), [])
 
 
 @pytest.mark.realdata

@@ -7,8 +7,9 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+import torch
 
-from evaluation.open_encoder_trials import in_processes, made_of, settings
+from evaluation.open_encoder_trials import in_processes, kept_weights, made_of, settings, weights_of
 from evaluation.trial_lines import Turn, lines_of, next_trial, write
 from st_biomed.errors import InputError
 
@@ -56,9 +57,26 @@ def test_figures_of_other_settings_are_measured_again(tmp_path: Path):
     )
     write(results, *("both", 1.0, {"dev": 0.6}, waiting(weights="y")[1]))
     assert len(results.read_text().splitlines()) == 2
+    (model / "pytorch_model.bin").write_text("z")
+    assert waiting(weights="y")[0] == "both", "weights in another file"
     trials.write_text("both: {mix: {other: 1}}\n")
     with pytest.raises(InputError, match="both: expected trials and folders of models in mix, found other"):
         made_of("both", {"mix": {"other": 1}}, trials=trials, config=str(smoke), common=[])
+
+
+def test_weights_are_those_of_the_settings_that_they_were_trained_with(tmp_path: Path):
+    """Catches figures of old weights under the checksum of new settings, which would never be measured again."""
+    torch.save({"made_of": "a", "weights": {"w": torch.ones(2)}}, tmp_path / "mild.pt")
+    torch.save({"w": torch.ones(2)}, tmp_path / "old.pt")
+    found = kept_weights(tmp_path / "mild.pt", "a")
+    assert found and found["w"].tolist() == [1, 1]
+    assert kept_weights(tmp_path / "mild.pt", "b") is kept_weights(tmp_path / "none.pt", "a") is None
+    assert kept_weights(tmp_path / "old.pt", "a") is None
+    assert weights_of("mild", "both", {}, lambda *_: "a", tmp_path)["w"].tolist() == [1, 1]
+    with pytest.raises(
+        InputError, match="both: the trial mild is not trained with its present settings yet: put it above"
+    ):
+        weights_of("mild", "both", {}, lambda *_: "b", tmp_path)
 
 
 @pytest.mark.parametrize("trial", ["{argument: --max_steps 3}", "{mix: {a: 1}, removed: 1}", "{shares: [1]}", "3"])

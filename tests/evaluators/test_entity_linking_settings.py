@@ -140,6 +140,12 @@ def test_options_of_a_step_of_another_form_are_refused(step: str, options: objec
         LinkingSettings("zorb", "tsv", steps={step: options}, dev="")
 
 
+def test_options_of_a_step_may_be_paths_and_tuples():
+    """Catches values that the steps declare, refused in Python."""
+    steps = {"add_mentions": {"splits": ("train",)}, "correct_spelling": {"path": Path("x")}}
+    assert LinkingSettings("zorb", "tsv", steps=steps, dev="").steps == steps
+
+
 def test_a_measured_split_is_not_added_to_the_dictionary(protocol: LinkingSettings):
     """Catches dev figures on a dictionary with the answers of dev."""
     with pytest.raises(InputError, match="zorb: add_mentions puts the answers of the measured split 'dev' into"):

@@ -56,7 +56,7 @@ def test_draws_are_those_of_a_plain_loop(number: int, own: bool):
     rng = np.random.default_rng(number)
     positives = [rng.integers(0, 7, size=3 + i % 4) / 7 for i in range(number)]
     negatives = [rng.integers(0, 6, size=4 + i % 3) / 7 for i in range(number)]
-    drawn = units(positives, negatives if own else negatives[0])._draws.resampled(np.random.default_rng(5), 6)
+    drawn = units(positives, negatives if own else negatives[0]).draws.resampled(np.random.default_rng(5), 6)
 
     rng, n = np.random.default_rng(5), 6
     times = np.ones((n, number), dtype=int)

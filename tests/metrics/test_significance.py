@@ -10,7 +10,7 @@ from scipy.stats import binom, norm, rankdata, spearmanr
 from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
-from st_biomed.metrics import Units, load_units, save_units
+from st_biomed.metrics import Units, compare_means, load_units, save_units
 
 
 def bootstrap_interval(values, clusters=None, **options):
@@ -256,3 +256,44 @@ def test_units_survive_a_file(tmp_path):
 def test_bad_units_are_refused(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+def test_means_of_seeds_are_drawn_and_exchanged_as_in_a_plain_loop():
+    """A unit keeps its seeds together; catches a test over N times seeds units, whose p is too small."""
+    rng = np.random.default_rng(4)
+    ours, others = ((rng.random((3, 40)) < share).astype(float) for share in (0.7, 0.5))
+    found = compare_means(
+        *([Units("mention", row) for row in side] for side in (ours, others)), n_resamples=4000, level=0.9
+    )
+    by_unit = (ours - others).mean(0)
+    signs = np.random.default_rng(5).choice([-1.0, 1.0], size=(20_000, 40))
+    drawn = by_unit[np.random.default_rng(6).integers(40, size=(20_000, 40))].mean(1)
+    assert found.difference == pytest.approx(by_unit.mean()) and found.n == 40
+    assert found.p_value == pytest.approx(
+        np.mean(np.abs((signs * by_unit).mean(1)) >= by_unit.mean() - 1e-9), abs=0.01
+    )
+    assert (found.low, found.high) == pytest.approx(np.quantile(drawn, [0.05, 0.95]), abs=0.02)
+
+
+def test_the_mean_of_one_seed_is_the_seed():
+    first, second = (
+        Units(
+            "pair",
+            np.random.default_rng(seed).random((30, 2)) @ [[1, 0], [0, 0]] + [[0, i] for i in range(30)],
+            "spearman",
+        )
+        for seed in (1, 2)
+    )
+    alone = first.compare(second, n_resamples=300)
+    assert compare_means([first], [second], n_resamples=300) == alone
+    assert compare_means([first] * 3, [second] * 3, n_resamples=300) == pytest.approx(alone)
+
+
+def test_means_of_other_numbers_of_seeds_are_refused():
+    one = Units("mention", np.array([1.0, 0.0]))
+    with pytest.raises(InputError, match="expected as many models as others, at least one, found 1 and 2"):
+        compare_means([one], [one, one])
+    with pytest.raises(InputError, match="at least one, found 0 and 0"):
+        compare_means([], [])
+    with pytest.raises(InputError, match="found 2 mentions .mean. and 3 mentions"):
+        compare_means([one, one], [one, Units("mention", np.array([1.0, 0.0, 1.0]))])

@@ -113,6 +113,15 @@ def test_indented_rules_are_below_the_one_before(tmp_path: Path) -> None:
     edges = {(read.codes[row["child"]], read.codes[row["parent"]]) for row in read.parents.to_pylist()}
     assert edges == {("X:2", "X:1"), ("X:3", "X:2"), ("X:4", "X:1"), ("X:6", "X:5")}
     assert read.definitions["text"].to_pylist() == ["of lines and è"]
+    path.write_text(head + '* #1 "a \\uD83D\\uDE00" /* x */\n  /* b */ * #2 "b"\n  /* c\n*/  * #3 /* d */ "c" // e\n')
+    read = Terminology.read("fsh", path)
+    assert read.strings[:3] == ["a \U0001f600", "b", "c"]
+    edges = {(read.codes[row["child"]], read.codes[row["parent"]]) for row in read.parents.to_pylist()}
+    assert edges == {("X:2", "X:1")}
+    for escape in (r"\uD83D", r"\uDE00 \uD83D", r"\u0000"):
+        path.write_text(f'{head}* #1 "a {escape}"\n')
+        with pytest.raises(InputError, match="x.fsh:3: an escape of .* stands for no character"):
+            Terminology.read("fsh", path)
     for rules in ('* #1 "a"\n   * #2 "b"\n', '* #1 "a"\n\t* #2 "b"\n', '* #1 "a"\n    * #2 "b"\n'):
         path.write_text(head + rules)
         with pytest.raises(InputError, match=r"x.fsh:4: expected an indentation of two spaces for each level"):

@@ -158,6 +158,15 @@ def test_the_license_of_a_scheme_opens_no_names_of_a_terminology_of_others(tmp_p
     assert _open_sources(read(path, prefixes="http://snomed.info/id/=MINE")) == {"MONDO", "ZORB"}
 
 
+def test_hosts_are_compared_without_case_and_may_be_invalid(tmp_path: Path) -> None:
+    """Catches a traceback of an IRI that is no URL, and a source closed by capitals in its scheme."""
+    concept = '\n<http://a.org/z/1> skos:prefLabel "a" ; skos:inScheme <http://A.org/s> .'
+    text = "<http://A.org/s> <http://purl.org/dc/terms/license> <https://creativecommons.org/publicdomain/zero/1.0/> ."
+    assert _open_sources(read(written(tmp_path, HEAD + text + concept))) == {"Z"}
+    invalid = '<http://[a]/z/1> skos:prefLabel "a" ; skos:inScheme <http://[a]/s> .'
+    assert read(written(tmp_path, HEAD + invalid)).n_concepts == 1
+
+
 def _open_sources(terminology: Terminology) -> set[str]:
     return {name for name, source in terminology.sources.items() if source.redistributable}
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
 import pytest
 
 from st_biomed.errors import InputError
+from st_biomed.leaderboard.recorded_runs import run_of
 from st_biomed.release.base_model import first_model_folder
-from st_biomed.release.model_record import record_of
+from st_biomed.release.model_record import record_of, release_of
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 
@@ -35,10 +37,20 @@ def test_a_run_that_starts_from_a_kept_model_knows_its_data(kept: Path, tiny_ber
     assert own and own["recipe"] == "hiprbert", "that of another run in the release folder"
 
 
+@pytest.mark.parametrize("here", ["out-training", "out-training/trained", "."])
+def test_the_record_is_found_from_every_folder(kept: Path, here: str, monkeypatch: pytest.MonkeyPatch):
+    """Catches a relative path whose folder's name is not in it."""
+    there = kept.parents[1] / here
+    monkeypatch.chdir(there)
+    relative = Path(os.path.relpath(kept, there))
+    assert record_of(relative) == record_of(kept) and release_of(relative) == kept.parents[1] / "out"
+
+
 def test_a_kept_model_without_a_record_is_refused(kept: Path, tiny_bert_folder: Path):
     shutil.rmtree(kept.parents[1] / "out")
     with pytest.raises(
         InputError, match=r"trained: the record of its run is missing \(.*out/run.json\), so its training data"
     ):
         RunRecord("hiprbert", str(kept), {}, 0, [])
+    assert run_of(str(kept)) is None, "measuring needs no record"
     assert record_of(tiny_bert_folder) is None and record_of("org/name-training/trained") is None

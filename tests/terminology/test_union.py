@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -124,6 +127,26 @@ def test_files_of_a_linked_folder_are_among_those_of_a_union(folder: Path, tmp_p
     (tmp_path / "release" / "rrf" / "round").symlink_to(tmp_path / "release")
     (folder / "a" / "linked").symlink_to(tmp_path / "release" / "rrf")
     assert "a/linked/NAMES.RRF" in made_of(plan(folder, ALL), folder)["files"]
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_of_two_ways_to_a_folder_one_is_taken_on_every_machine(
+    folder: Path, backwards: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Catches a copied data folder that counts as another one by the order of its entries."""
+    (folder / "a" / "real").mkdir()
+    (folder / "a" / "real" / "x").write_text("a")
+    (folder / "a" / "a_link").symlink_to(folder / "a" / "real")
+    walk = os.walk
+
+    def other_way(*given: Any, **options: Any) -> Iterator[tuple[str, list[str], list[str]]]:
+        for of_folder in walk(*given, **options):
+            of_folder[1].sort(reverse=backwards)
+            yield of_folder
+
+    monkeypatch.setattr(os, "walk", other_way)
+    files = made_of(plan(folder, ALL), folder)["files"]
+    assert "a/a_link/x" in files and "a/real/x" not in files
 
 
 def test_equal_preferred_names_unite_where_asked_for(folder: Path) -> None:

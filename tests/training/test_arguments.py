@@ -29,7 +29,9 @@ def arguments(tmp_path: Path, **options) -> SentenceTransformerTrainingArguments
 def test_bf16_is_taken_where_the_machine_computes_in_it(
     precision: str, able: bool, bf16: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(st_biomed.training.arguments, "computes_bf16", lambda: able)
+    monkeypatch.setattr(
+        st_biomed.training.arguments, "computes_bf16", lambda device: able if device == "cpu" else not able
+    )
     assert with_precision(arguments(tmp_path, use_cpu=True), precision).bf16 is bf16
 
 

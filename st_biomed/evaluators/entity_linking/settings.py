@@ -91,9 +91,9 @@ class LinkingSettings:
         if not isinstance(options, dict | None):
             raise InputError(f"{where} must have options by name, or none, found {options!r}")
         path, splits = ((options or {}).get(option, "") for option in ("path", "splits"))
-        if not isinstance(path, str):
+        if not isinstance(path, str | Path):
             raise InputError(f"{where}: path must be text, found {path!r}")
-        if not all(isinstance(split, str) for split in (splits if isinstance(splits, list) else [splits])):
+        if not all(isinstance(split, str) for split in (splits if isinstance(splits, list | tuple) else [splits])):
             raise InputError(f"{where}: splits must be texts, found {splits!r}")
 
     def evaluators(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 from st_biomed.readers._curies import closed_unless_published_open, curie, describe, is_published
 from st_biomed.readers.skos import vocabulary as words
@@ -23,6 +23,11 @@ def source_of(code: str) -> str:
     return code.partition(":")[0]
 
 
+def _host(iri: str) -> str:
+    """The host of an IRI, which may be invalid."""
+    return re.split(r"[/?#]", iri.partition("://")[2], maxsplit=1)[0].lower()
+
+
 class Sources:
     """The namespace and the concept schemes of each prefix.
 
@@ -38,7 +43,7 @@ class Sources:
     def add(self, prefix: str, namespace: str, end: str, schemes: set[str]) -> None:
         """Add the schemes of a concept, whose IRI is the namespace and the end."""
         of_others = namespace.startswith("http") and (
-            curie(namespace + end) or urlsplit(namespace).netloc not in {urlsplit(scheme).netloc for scheme in schemes}
+            curie(namespace + end) or _host(namespace) not in {_host(scheme) for scheme in schemes}
         )
         if is_published(prefix) or of_others:
             self._published.add(prefix)
