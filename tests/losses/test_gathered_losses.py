@@ -1,4 +1,4 @@
-"""MS loss v3, Barlow Twins and self-distillation in two processes, each with half of the names, learn what one learns from all."""
+"""MS loss v3, Barlow Twins, self-distillation and definitions in two processes, each with half of the names, learn what one learns from all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor, nn
 
+from st_biomed.terminology import Terminology
+from st_biomed.terminology.definition_lookup import DefinitionLookup
 from tests.fresh import START
 from tests.losses.bird_graph import BIRDS, GRAPH, graph_similarity
 
@@ -21,12 +23,15 @@ KINDS = (
     "barlow twins, two columns",
     "self-distillation",
     "self-distillation, a share",
+    "definitions with self-distillation, a share",
 )
 LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
 
 def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     """Value of the loss of these rows, and its gradient on a weight that the embeddings come from."""
+    from st_biomed.losses.distilled_loss import DistilledLoss
+    from st_biomed.losses.info_nce import InfoNCELoss
     from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
     from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss
@@ -46,6 +51,16 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
         value = loss.compute_loss_from_embeddings(columns[:1], labels, kge_similarity=graph_similarity(LABELS))
     elif kind.startswith("self-distillation"):
         loss = SelfDistillationLoss(None, np.eye(5), share=0.7 if "share" in kind else 1.0, **options)
+        value = loss.compute_loss_from_embeddings(columns[:1], labels)
+    elif kind.startswith("definitions"):
+        toy = Terminology.read("toy", definitions=True, trees=2, depth=1)
+        loss = DistilledLoss(
+            None,
+            InfoNCELoss(None, miner=None, temperature=0.5, lookup=DefinitionLookup(toy), **options),
+            SelfDistillationLoss(None, np.eye(len(toy.strings) + len(toy.definitions), 5), 2.0, share=0.5, **options),
+        )
+        texts = [[toy.concept_texts.row(row["concept"])[0], n] for n, row in enumerate(toy.definitions.to_pylist())]
+        labels = torch.tensor([place + i * len(toy.strings) for pair in texts for i, place in enumerate(pair)])[rows]
         value = loss.compute_loss_from_embeddings(columns[:1], labels)
     else:
         loss = BarlowTwinsLoss(None, 0.3, **options)
