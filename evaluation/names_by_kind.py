@@ -63,10 +63,10 @@ def main() -> None:
     recipe, training = read_settings((OpenEncoderArguments, SentenceTransformerTrainingArguments), [arguments.config])
     open_encoder.without_none(recipe)
     data = open_encoder.read(recipe, training)
-    held_out = [test for test in data.suite.tests if test.name == "held-out-names"]
-    if not held_out:
+    found = next((test for test in data.suite.tests if test.name == "held-out-names"), None)
+    if not isinstance(found, EntityLinkingEvaluator):
         raise InputError(f"{arguments.config}: holds no names out (held_out_names)")
-    dataset = held_out[0].dataset
+    dataset = found.dataset
     hits = {model.name: linked(dataset, OpenModel(model).measure) for model in named_models(arguments.models)}
     text = table(hits, kinds_of(dataset, data.whole))
     arguments.output.write_text(text, encoding="utf-8")
