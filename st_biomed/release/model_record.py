@@ -41,7 +41,10 @@ def release_of(folder: str | Path) -> Path:
 
     The latter is the model that ``keep_trained`` left.
     """
-    path = Path(os.path.abspath(folder))  # the names of a relative path may lie above the folder one is in
+    given = Path(folder)
+    path = Path(os.path.abspath(given))  # the names of a relative path may lie above the folder one is in
     output = path.parent.name.removesuffix("-training")
     is_kept = path.name == "trained" and output not in ("", path.parent.name)
-    return path.parent.with_name(output) if is_kept else Path(folder)
+    if is_kept:
+        return path.parent.with_name(output)
+    return path if given.name in ("", "..") else given
