@@ -22,6 +22,8 @@ MODULES = {
     "mteb": "mteb",
     "ray": "ray.data",
     "spacy": "spacy",
+    "onnx": "onnxruntime",
+    "openvino": "openvino",
     "ablation": "pytorch_metric_learning",
     "docs": "sphinx",
     "test": "pytest",
