@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from st_biomed.errors import InputError
@@ -27,6 +28,8 @@ from st_biomed.leaderboard.select_results import one_of_each
 from st_biomed.metrics.seed_interval import seed_interval
 from st_biomed.metrics.significance import PairedTest, Units, compare_means
 from st_biomed.settings.recipe import run_recipe
+
+logger = logging.getLogger(__name__)
 
 Figures = dict[str, dict[str, dict[int | None, float]]]
 """Metric to cell to seed to figure; the seed of a model that has none, such as the base model, is ``None``."""
@@ -122,22 +125,28 @@ def tests_over_units(
         n_resamples: Number of draws.
 
     Returns:
-        Metric to cell to the kind of unit and the test; cells without units of every seed are left out.
+        Metric to cell to the kind of unit and the test; cells without units of every seed are left out, and so are those of
+        other units, which are logged.
     """
     of_model = {(result.model, metric): result for result in results if not result.is_raw for metric in result.metrics}
     tests: Tests = {}
     for metric, cells in found.items():
-        units = partial(_units, of_model, folder, metric)
+        units = cache(partial(_units, of_model, folder, metric))  # those of the reference are read once
         for cell in cells.keys() - {reference} if reference in cells else ():
-            seeds = _seeds(cells[cell], cells[reference])
-            ours = [units(cell, seed) for seed, _ in seeds]
-            others = [units(reference, seed) for _, seed in seeds]
-            first, *rest = [*ours, *others] or [None]
-            if first is None or None in rest:
+            pairs = [
+                (units(cell, seed), units(reference, other)) for seed, other in _seeds(cells[cell], cells[reference])
+            ]
+            known = [(one, other) for one, other in pairs if one is not None and other is not None]
+            if not known or len(known) < len(pairs):
                 continue
-            whole = [part for part in ours if part], [part for part in others if part]
-            unit = first.unit if first.clusters is None else f"{first.unit}, drawn in clusters"
-            tests.setdefault(metric, {})[cell] = (unit, compare_means(*whole, n_resamples=n_resamples))
+            ours, others = zip(*known)
+            try:
+                test = compare_means(ours, others, n_resamples=n_resamples)
+            except InputError as error:
+                logger.warning("%s, %s and %s: %s", metric, cell, reference, error)
+                continue
+            unit = ours[0].unit if ours[0].clusters is None else f"{ours[0].unit}, drawn in clusters"
+            tests.setdefault(metric, {})[cell] = (unit, test)
     return tests
 
 

@@ -42,8 +42,10 @@ DISEASES, ANATOMY, CHEMICALS, PROCEDURES, OTHER = (
     "other",
 )
 KINDS = {
-    **dict.fromkeys(("DOID", "HP", "ORPHA", "MONDO", "NCIT", "ICD10CM", "ICD9CM", "PHECODE", "CCS", "OMIM"), DISEASES),
-    **dict.fromkeys(("UBERON", "CL"), ANATOMY),
+    **dict.fromkeys(
+        ("DOID", "HP", "ORDO", "MONDO", "NCIT", "ICD10CM", "ICD9CM", "PHECODE", "CCS", "OMIM", "SYMP"), DISEASES
+    ),
+    **dict.fromkeys(("UBERON", "CL", "BTO", "CARO"), ANATOMY),
     **dict.fromkeys(("CHEBI", "DRUGBANK"), CHEMICALS),
     "MAXO": PROCEDURES,
 }

@@ -164,6 +164,10 @@ def test_differences_over_units_are_those_of_the_seeds_together(tmp_path, monkey
     for result in results(text=[0.0] * 2, better=[0.0] * 2, half=[0.0] * 2):
         hits[result.model] = Units("mention", rng.random(200) < (0.9 if "better" in result.model else 0.5))
         metrics = {"b_acc@1": hits[result.model].value, "b_acc@5": 1.0}
+        if result.model == "text-1":
+            folder.add(
+                replace(result, model="other-1", metrics={"b_acc@1": 0.5}), {"acc@1": Units("mention", np.ones(3))}
+            )
         without = result.model == "half-1"
         folder.add(replace(result, metrics=metrics), None if without else {"acc@1": hits[result.model]})
     output = tmp_path / "report.md"
@@ -177,3 +181,4 @@ def test_differences_over_units_are_those_of_the_seeds_together(tmp_path, monkey
     assert row.endswith(f"| {test.low:+.3f} to {test.high:+.3f} | {test.p_value:.3f} |") and test.p_value < 0.01
     assert "| difference from text | over units (mention) | p over units |" in text
     assert re.search(r"\| half \| 2 \| .* \|  \|  \|", text), text
+    assert re.search(r"\| other \| 1 \| .* \|  \|  \|", text), "a cell on other mentions"
