@@ -67,4 +67,5 @@ def test_no_honest_card_is_refused_for_a_real_name(realdata: Path, tmp_path: Pat
     assert {name: held for name, held in found.items() if held} == {
         "fewshot_open.md": {"brittle nails", "shortness of breath"},
         "italian_open.md": {"rare diseases"},
+        "open_encoder.md": {"rare diseases"},
     }
