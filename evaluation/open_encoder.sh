@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# SEEDS has the seeds ("0 1 2"), WORKERS the number of ablations that are trained at once, CELLS the ablations (all of them).
-# Usage: bash evaluation/open_encoder.sh [all | data | train | share | alone | longer | scorecard | curve | ablations | controls]
+# SEEDS has the seeds ("0 1 2"), WORKERS the number of releases or ablations that are trained at once, CELLS the ablations (all of them).
+# Usage: bash evaluation/open_encoder.sh [all | data | train | share | alone | longer | scorecard | releases | curve | ablations | controls]
 set -euo pipefail
-known="all data train share alone longer scorecard curve ablations controls"
+known="all data train share alone longer scorecard releases curve ablations controls"
 if [[ " $known " != *" ${1:-all} "* ]]; then
     echo "no step $1: $known" >&2
     exit 2
@@ -65,7 +65,7 @@ alone() { # an encoder of each seed on the hierarchy alone, as those of --alone 
 }
 case "${1:-all}" in
 all)
-    for step in train share alone longer scorecard curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train share alone longer scorecard releases curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
@@ -78,6 +78,19 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     scorecard scorecard released=$out/released
     # shellcheck disable=SC2046
     slow=ncbi_disease few runs $(models full)
+    ;;
+releases) # three releases of the configuration, each of three runs with seeds of its own, on the dev parts and on every benchmark that has its data
+    for seed in 0 1 2 3 4 5 6 7 8; do echo "full-$seed: {arguments: --seed $seed, shares: [$share]}"; done >$out/releases.yaml
+    python - "$share" >>$out/releases.yaml <<'PYTHON'
+import sys
+
+for release in range(3):
+    runs = ", ".join(f"full-{3 * release + run}: {float(sys.argv[1]) / 3}" for run in range(3))
+    print(f"released-{release}: {{mix: {{{runs}}}}}")
+PYTHON
+    python evaluation/open_encoder_trials.py $out/releases.yaml --output $out/releases --models $out/releases/models --workers "${WORKERS:-1}"
+    # shellcheck disable=SC2046
+    scorecard releases $(for release in 0 1 2; do echo "released-$release=$out/releases/models/released-$release"; done)
     ;;
 share) # the shares of the runs and of encoders on the hierarchy alone, chosen on the dev parts
     alone

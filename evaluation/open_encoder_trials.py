@@ -2,7 +2,8 @@
 
     python evaluation/open_encoder_trials.py trials.yaml --output out/trials
 
-``--workers 8`` takes eight trials at once, each in a process: one small encoder does not fill a GPU.
+``--workers 8`` takes eight trials at once, each in a process: one small encoder does not fill a GPU. ``--models FOLDER`` keeps the
+encoder of each mix as ``FOLDER/NAME``.
 
 The file has a trial in each entry: arguments of the recipe, and shares of the trained weights to measure (1 by default); a mix, the
 shares of earlier trials or of folders of trained models, of which the rest to 1 is the base model's; or the number of leading principal components that are removed
@@ -57,7 +58,7 @@ from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.files import replacing_file
+from st_biomed.files import replacing, replacing_file
 from st_biomed.files.sealed import checksum, checksum_of
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
 from st_biomed.losses.callbacks import TerminologyDigestCallback
@@ -84,6 +85,7 @@ def main() -> None:
     parser.add_argument("trials", type=Path, help="YAML file of the trials")
     parser.add_argument("--config", default="recipes/configs/open_encoder_english.yaml", help="what the trials change")
     parser.add_argument("--output", type=Path, default=Path("out/trials"))
+    parser.add_argument("--models", type=Path, help="folder for the encoders of mixes")
     parser.add_argument("--workers", type=int, default=1, help="processes; each takes every n-th trial of the file")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -128,6 +130,9 @@ def main() -> None:
         for share, state in shares.items():
             model = recipe.encoder()
             model.load_state_dict(state)
+            if "mix" in trial and arguments.models:
+                with replacing(arguments.models / name) as draft:
+                    model.save_pretrained(str(draft), create_model_card=False)
             line(name, share, measured(model, suite), of)
 
 
