@@ -2,14 +2,20 @@
 # HiPrBERT's own test on open data: 100 integer phecodes held out, with the titles of ICD codes as synonyms. What each part of the
 # training buys at one budget, linking beside: the figures of results/hiprbert_open.md. ST_BIOMED_DATA names the folder with the
 # files of data.yaml. A cell that is there is not trained again; --smoke takes two steps each, to see that the commands start.
-# Usage: [SEEDS="0 1 2"] bash evaluation/hiprbert_open.sh [all | data | cells | cell NAME SEED | report] [--smoke]
+# codes is the same on the phecodes that the published code holds out, with a control: the hierarchy with its concepts at other places.
+# Usage: [SEEDS="0 1 2"] bash evaluation/hiprbert_open.sh [all | data | cells | cell NAME SEED | report | codes] [--smoke]
 set -euo pipefail
+known="all data cells cell report codes"
+if [[ " $known " != *" ${1:-all} "* ]]; then
+    echo "no step $1: $known" >&2
+    exit 2
+fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-base=sentence-transformers/all-MiniLM-L6-v2 cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=()
-[ "${!#}" = --smoke ] && smoke=(--smoke true) cells=${cells}_smoke
+base=sentence-transformers/all-MiniLM-L6-v2 cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=() suffix=""
+[ "${!#}" = --smoke ] && smoke=(--smoke true) suffix=_smoke cells=${cells}_smoke
 trees="$ST_BIOMED_DATA/hierarchies"
 if [ ! -f out/hiprbert/phecode/terminology.json ]; then
     st-biomed read phecode "$trees/phecode1.2_pheinfo.csv.gz" --option icd_map="$trees/phecode1.2_map_icd9cm_icd10cm.csv.gz" \
@@ -21,13 +27,14 @@ fi
 names="synonyms hierarchy both both_decimals both_depth both_retained"
 # Two levels for each distance make five cuts of three: a new one is halfway between its neighbors and shares the weight of a cut.
 split="--alpha 0.5 1 1 1 1 --base 0.85 0.75 0.65 0.475 0.3 --cut_weights 3 1.5 1.5 0.5 0.5"
-cell() { # name, seed: the same steps and batches in all cells
+cell() { # name, seed, arguments: the same steps and batches in all cells
     local arguments
     [ -f "$cells/$1-$2/run.json" ] && return
     case $1 in
     synonyms) arguments="--parts synonyms" ;;
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="" ;;
+    both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
     both_decimals) arguments="--distance lca_depth" ;;
     both_depth) arguments="--weighted_by depth $split" ;;
     both_retained) arguments="--distillation 8 --distillation_removed 1 --average 0.6" ;;
@@ -38,11 +45,21 @@ cell() { # name, seed: the same steps and batches in all cells
     esac
     # shellcheck disable=SC2086
     python recipes/hiprbert.py recipes/configs/hiprbert_phecode_open.yaml --disable_tqdm true --eval_strategy no --seed "$2" \
-        --output_dir "$cells/$1-$2" --overwrite true --cache_dir $cells/evaluation/vectors $arguments "${smoke[@]}"
+        --output_dir "$cells/$1-$2" --overwrite true --cache_dir $cells/evaluation/vectors $arguments "${@:3}" "${smoke[@]}"
+}
+models() { # names: those that are there, with each seed
+    for name in "$@"; do for seed in $seeds; do [ ! -f "$cells/$name-$seed/run.json" ] || echo "$name-$seed=$cells/$name-$seed"; done; done
+}
+measure() { # models, benchmarks: against the base, with the differences from each cell of $references, seed by seed
+    # shellcheck disable=SC2046,SC2086
+    st-biomed evaluate $1 --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $(printf -- '-b %s ' $2)
+    for reference in $references; do
+        python evaluation/cells.py $cells/evaluation --reference "$reference" -o "$cells/against_$reference.md"
+    done
 }
 case "${1:-all}" in
 all)
-    for step in cells report; do bash evaluation/hiprbert_open.sh $step; done
+    for step in cells report codes; do bash evaluation/hiprbert_open.sh $step; done
     ;;
 data) ;;
 cell) cell "$2" "$3" ;;
@@ -50,17 +67,18 @@ cells)
     for seed in $seeds; do for name in $names; do cell "$name" "$seed"; done; done
     ;;
 report) # against the base, and each cell against both parts together, seed by seed
-    models=$(for name in $names; do for seed in $seeds; do [ ! -f "$cells/$name-$seed/run.json" ] || echo "$name-$seed=$cells/$name-$seed"; done; done)
-    measured=phecode_icd_tree
+    measured=phecode_icd_tree references="synonyms both"
     [ ${#smoke[@]} = 0 ] && measured="$measured phecode_icd_tree_siblings ncbi_disease mayosrs umnsrs_similarity_modified icd10cm_tree"
-    # shellcheck disable=SC2046,SC2086
-    st-biomed evaluate $models --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $cells/evaluation $(printf -- '-b %s ' $measured)
-    for reference in synonyms both; do
-        python evaluation/cells.py $cells/evaluation --reference $reference -o $cells/against_$reference.md
-    done
+    # shellcheck disable=SC2086
+    measure "$(models $names)" "$measured"
     ;;
-*)
-    echo "no step $1: all, data, cells, cell, report" >&2
-    exit 2
+codes)
+    cells=out/hiprbert_codes$suffix references="synonyms both_shuffled" names="synonyms hierarchy both both_shuffled"
+    codes=evaluation/hiprbert_codes.yaml
+    [ -f out/hiprbert/shuffled/terminology.json ] ||
+        python evaluation/hiprbert_shuffled.py out/hiprbert/phecode $codes --output out/hiprbert/shuffled
+    for seed in $seeds; do for name in $names; do cell "$name" "$seed" --benchmark $codes; done; done
+    # shellcheck disable=SC2086
+    measure "$(models $names)" $codes
     ;;
 esac

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,11 +63,12 @@ def split_by_subtree(
     pattern: str | None = None,
     dev: float = 1 / 6,
     test: float = 1 / 6,
+    test_roots: Sequence[str] = (),
     seed: int = 0,
 ) -> Splits:
     """Hold out random sub-trees with all their concepts and strings.
 
-    The roots of the sub-trees are drawn. All concepts below a root go with it; all others, including the concepts
+    The roots of the sub-trees are drawn, those of test unless they are given. All concepts below a root go with it; all others, including the concepts
     above the roots, stay in train. A concept below several roots goes to test if one of them is in test, otherwise to
     dev. Held-out sub-trees are therefore complete, and no concept is in two splits. Test keeps all of its strings;
     strings of test are removed from dev and train, and strings of dev from train, ignoring case, which most encoders
@@ -79,10 +80,11 @@ def split_by_subtree(
             e.g. ``r"ICD10CM:[A-Z]\\d\\w"`` for the three-character categories.
         dev: Share of the roots held out for dev, or their number if it is 1 or more.
         test: The same for test.
+        test_roots: Codes of the roots of test, in place of a draw of ``test`` of them.
 
     Raises:
-        InputError: Not exactly one of ``depth`` and ``pattern``, shares or numbers out of range, too few roots, or an
-            empty split.
+        InputError: Not exactly one of ``depth`` and ``pattern``, shares or numbers out of range, too few roots, a code
+            of ``test_roots`` that is no root or is given twice, or an empty split.
 
     Example:
         >>> split_by_subtree(Terminology.read("toy"), depth=1, dev=0.25, test=0.25).test
@@ -91,13 +93,15 @@ def split_by_subtree(
     hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
     terminology = hierarchy.terminology
     roots = _roots(hierarchy, depth, pattern)
-    n_dev, n_test = _number(dev, len(roots), "dev"), _number(test, len(roots), "test")
+    given = _given_roots(terminology, roots, test_roots)
+    n_dev, n_test = _number(dev, len(roots), "dev"), len(given) or _number(test, len(roots), "test")
     if not (n_dev and n_test and n_dev + n_test < len(roots)):
         raise InputError(
-            f"{len(roots)} sub-trees cannot be split into dev {dev:.3g} and test {test:.3g}: choose another "
+            f"{len(roots)} sub-trees cannot be split into dev {dev:.3g} and test {len(given) or test:.3g}: choose another "
             f"{'depth (subtree_depth)' if pattern is None else 'pattern (subtrees)'}"
         )
     drawn = np.random.default_rng(seed).permutation(roots)
+    drawn = np.concatenate([given, drawn[~np.isin(drawn, given)]])
     concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
     for chosen, side in ((drawn[n_test : n_test + n_dev], DEV), (drawn[:n_test], TEST)):
         concept_side[chosen] = concept_side[hierarchy.children.reach(chosen)] = side
@@ -184,6 +188,17 @@ def _number(part: float, n_roots: int, name: str) -> int:
     if part < 0 or (part > 1 and part != round(part)):
         raise InputError(f"{name} must be a share of the sub-trees or a whole number of them, found {part}")
     return round(part) if part >= 1 else round(part * n_roots)
+
+
+def _given_roots(terminology: Terminology, roots: np.ndarray, codes: Sequence[str]) -> np.ndarray:
+    """The concepts of given roots, int64 ``[G]``."""
+    concept_of = {terminology.codes[root]: root for root in roots.tolist()}
+    for place, code in enumerate(codes):
+        if code not in concept_of:
+            raise InputError(f"test_roots: {code!r} is none of the {len(roots)} roots of sub-trees")
+        if code in codes[:place]:
+            raise InputError(f"test_roots: {code!r} is given twice")
+    return np.array([concept_of[code] for code in codes], dtype=np.int64)
 
 
 def _split(terminology: Terminology, concept_side: np.ndarray, subtree: np.ndarray) -> Splits:

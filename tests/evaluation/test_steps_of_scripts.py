@@ -17,7 +17,7 @@ from st_biomed.settings.extended_yaml import extended_yaml
 FOLDER = Path(__file__).parents[2] / "evaluation"
 
 
-@pytest.mark.parametrize("name", ["open_encoder", "bergamot_open", "italian_open"])
+@pytest.mark.parametrize("name", ["open_encoder", "bergamot_open", "italian_open", "hiprbert_open"])
 def test_an_unknown_step_is_refused_with_the_list(name: str):
     """Would catch data that are read for hours before nothing happens, and a step that the list lacks."""
     script = FOLDER / f"{name}.sh"

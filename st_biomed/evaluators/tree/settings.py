@@ -16,7 +16,7 @@ from st_biomed.hierarchy import Hierarchy
 from st_biomed.training_data import Splits, split_by_subtree
 from st_biomed.training_data.held_out_concepts import DEV, TEST
 
-_OF_SPLIT = ("subtrees", "depth", "dev", "test", "terminology", "dev_pairs", "test_pairs")
+_OF_SPLIT = ("subtrees", "depth", "dev", "test", "test_roots", "terminology", "dev_pairs", "test_pairs")
 
 
 class HeldOutTrees(NamedTuple):
@@ -40,6 +40,7 @@ class TreeSettings:
         subtrees: Regular expression for the codes of the roots of sub-trees; empty to use the concepts at ``depth``.
         depth: Depth of the roots if ``subtrees`` is empty.
         dev, test: Shares of the roots, or their numbers if they are 1 or more.
+        test_roots: Codes of the roots of test, in place of a draw.
         seed: Seed of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
         pairs_per_class: Number of pairs at each distance.
         distances: The distances; empty for all. Without synonyms there are no pairs at distance 0.
@@ -57,6 +58,7 @@ class TreeSettings:
     depth: int = 1
     dev: float = 1 / 6
     test: float = 1 / 6
+    test_roots: list[str] = field(default_factory=list)
     seed: int = 0
     pairs_per_class: int = 800
     distances: list[int] = field(default_factory=list)
@@ -144,6 +146,7 @@ class TreeSettings:
             depth=None if self.subtrees else self.depth,
             dev=self.dev,
             test=self.test,
+            test_roots=self.test_roots,
             seed=self.seed,
         )
         evaluators = []

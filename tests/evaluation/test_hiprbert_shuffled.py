@@ -1,0 +1,46 @@
+"""The control of a hierarchy: what moves and what stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from evaluation.hiprbert_shuffled import shuffled
+from st_biomed.evaluators.benchmark import read_benchmark_settings
+from st_biomed.evaluators.tree.settings import TreeSettings
+from st_biomed.hierarchy import Hierarchy
+from st_biomed.terminology import Terminology
+from st_biomed.training_data import split_by_subtree
+
+ROOT = Path(__file__).parents[2]
+
+
+def edges(terminology: Terminology) -> set[tuple[str, str]]:
+    child, parent = (terminology.parents[column].to_pylist() for column in ("child", "parent"))
+    return {(terminology.codes[a], terminology.codes[b]) for a, b in zip(child, parent)}
+
+
+def test_concepts_of_training_change_places_and_held_out_trees_stay():
+    """Would catch a control that shuffles what is measured, or that leaves the hierarchy of training as it was."""
+    terminology = Terminology.read("toy")
+    side = split_by_subtree(terminology, depth=1, dev=0.25, test=0.25).concept_side
+    held_out = {terminology.codes[c] for c in np.flatnonzero(side)}
+    control = shuffled(terminology, side == 0, 1)
+    true, other = edges(terminology), edges(control)
+    assert {edge for edge in true if held_out.issuperset(edge)} == {edge for edge in other if held_out.issuperset(edge)}
+    movable = {edge for edge in true if held_out.isdisjoint(edge)}
+    assert len(other) == len(true) and len(movable & other) < len(movable) / 2
+    assert control.strings == terminology.strings
+    for code in terminology.codes:
+        assert control.concept_names(code) == terminology.concept_names(code)
+    children = [sorted(Hierarchy(each).children.counts.tolist()) for each in (terminology, control)]
+    assert children[0] == children[1], "the tree has the same shape"
+    assert shuffled(terminology, side == 0, 1).digest == control.digest != shuffled(terminology, side == 0, 2).digest
+
+
+def test_the_codes_of_the_published_test():
+    """Would catch a code that is lost or doubled: the published list has 100, of which five are not in version 1.2."""
+    settings = read_benchmark_settings(ROOT / "evaluation/hiprbert_codes.yaml", TreeSettings)
+    assert len(set(settings.test_roots)) == len(settings.test_roots) == 95
+    assert all(code.removeprefix("PHECODE:").isdecimal() for code in settings.test_roots)
