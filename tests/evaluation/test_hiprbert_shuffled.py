@@ -28,7 +28,9 @@ def test_concepts_of_training_change_places_and_held_out_trees_stay():
     held_out = {terminology.codes[c] for c in np.flatnonzero(side)}
     control = shuffled(terminology, side == 0, 1)
     true, other = edges(terminology), edges(control)
-    assert {edge for edge in true if held_out.issuperset(edge)} == {edge for edge in other if held_out.issuperset(edge)}
+    assert {edge for edge in true if held_out.issuperset(edge)} == {
+        edge for edge in other if held_out.issuperset(edge)
+    }
     movable = {edge for edge in true if held_out.isdisjoint(edge)}
     assert len(other) == len(true) and len(movable & other) < len(movable) / 2
     assert control.strings == terminology.strings
