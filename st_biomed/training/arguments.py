@@ -30,6 +30,7 @@ from st_biomed.settings.checks import (
     within,
 )
 from st_biomed.training.best_metric import check_metric
+from st_biomed.training.optimizer import layer_factors
 from st_biomed.training.trained_parameters import prepare_encoder
 
 if TYPE_CHECKING:
@@ -132,8 +133,8 @@ class EncoderArguments(AveragingArguments):
         """The encoder to train.
 
         Raises:
-            InputError: The model does not exist, the pooling is unknown, no parameter matches ``frozen``, or low-rank
-                updates do not fit the model.
+            InputError: The model does not exist, the pooling is unknown, no parameter matches ``frozen``, low-rank
+                updates do not fit the model, or ``layer_decay`` finds no numbered layers.
         """
         check_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
         pooling = None if self.pooling.startswith("own") else self.pooling
@@ -147,6 +148,8 @@ class EncoderArguments(AveragingArguments):
         )
         if self.adapter == "lora":
             check_lora(model)
+        if self.layer_decay != 1:
+            layer_factors(model, self.layer_decay)
         prepare_encoder(model, self.dropout, self.frozen)
         if prompts := {name: prompt for name, prompt in model.prompts.items() if prompt}:
             warnings.warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from transformers import Qwen3Config, Qwen3Model, T5Config, T5EncoderModel
 
 import st_biomed.modules.lora
 import st_biomed.training.arguments
+import st_biomed.training.optimizer
 from st_biomed.errors import InputError
 from st_biomed.training.arguments import EncoderArguments, measured_in_training, with_precision
 from st_biomed.training.trained_parameters import prepare_encoder
@@ -117,4 +119,15 @@ def test_low_rank_updates_that_do_not_fit_are_refused_with_the_model(
     recipe.encoder()
     monkeypatch.setattr(st_biomed.modules.lora, "QUERIES_AND_VALUES", (("q", "v"),))
     with pytest.raises(InputError, match="the attention of BertModel has no queries and values under a known name"):
+        recipe.encoder()
+
+
+def test_a_decay_by_layer_that_finds_no_layers_is_refused_with_the_model(
+    tiny_bert_folder: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Catches an error after the terminology is read and the base model measured."""
+    recipe = EncoderArguments(base_model=str(tiny_bert_folder), pooling="own", layer_decay=0.9)
+    recipe.encoder()
+    monkeypatch.setattr(st_biomed.training.optimizer, "_LAYER", re.compile("no such layer"))
+    with pytest.raises(InputError, match="layer_decay: Transformer has no numbered layers, leave it out"):
         recipe.encoder()
