@@ -78,7 +78,8 @@ codes)
     [ -f out/hiprbert/shuffled/terminology.json ] ||
         python evaluation/hiprbert_shuffled.py out/hiprbert/phecode $codes --output out/hiprbert/shuffled
     for seed in $seeds; do for name in $names; do cell "$name" "$seed" --benchmark $codes; done; done
+    sed "s/^name: .*/&_siblings/; s/by decimals, as there/by siblings and parents/; s/lca_depth/sibling_parent/" $codes >out/hiprbert/codes_siblings.yaml
     # shellcheck disable=SC2086
-    measure "$(models $names)" $codes
+    measure "$(models $names)" "$codes out/hiprbert/codes_siblings.yaml"
     ;;
 esac
