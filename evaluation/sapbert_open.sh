@@ -2,7 +2,7 @@
 # SapBERT's objective on open ontologies, and the paper's ablations on one budget. ST_BIOMED_DATA names the folder with the
 # files of data.yaml. Usage: bash evaluation/sapbert_open.sh [all | ablations | united | medic], one seed: the figures of
 # results/sapbert_open.md; or [experiment | pretrain | finetune | scorecard]: mining, losses and adapters with the seeds of
-# SEEDS ("0 1 2"), then each of them fine-tuned. A model that is there is not trained again. The scorecard and the results
+# SEEDS ("0 1 2"), then fine-tuning in several ways. A model that is there is not trained again. The scorecard and the results
 # are left in out/sapbert_experiment. CELLS has the models of the experiment to train (all of them), e.g. "ms no_mining
 # ncbi_disease-ms". MORE has further arguments for every training, e.g. MORE="--smoke true" OUT=out/sapbert_smoke, in a folder (OUT)
 # of their own.
