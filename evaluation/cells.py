@@ -145,16 +145,26 @@ def tests_over_units(
             except InputError as error:
                 logger.warning("%s, %s and %s: %s", metric, cell, reference, error)
                 continue
-            unit = ours[0].unit if ours[0].clusters is None else f"{ours[0].unit}, drawn in clusters"
-            tests.setdefault(metric, {})[cell] = (unit, test)
+            result = of_model[_model(cell, next(iter(cells[cell]))), metric]
+            tests.setdefault(metric, {})[cell] = (_drawn(result, ours[0]), test)
     return tests
+
+
+def _drawn(result: Result, units: Units) -> str:
+    """What a test draws: the sub-trees or relations that the benchmark names, or units, alone or in clusters."""
+    alone = units.unit if units.clusters is None else f"{units.unit}, drawn in clusters"
+    return str(result.settings.get("resampling", alone))
+
+
+def _model(cell: str, seed: int | None) -> str:
+    return cell if seed is None else f"{cell}-{seed}"
 
 
 def _units(
     of_model: Mapping[tuple[str, str], Result], folder: ResultsFolder, metric: str, cell: str, seed: int | None
 ) -> Units | None:
     """The units of a figure, ``None`` if the folder lacks them."""
-    result = of_model[cell if seed is None else f"{cell}-{seed}", metric]
+    result = of_model[_model(cell, seed), metric]
     if not result.units_file:
         return None
     return folder.units(result).get(metric.removeprefix(f"{result.evaluator}_"))

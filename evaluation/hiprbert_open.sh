@@ -75,7 +75,7 @@ report) # against the base, and each cell against both parts together, seed by s
 codes)
     cells=out/hiprbert_codes$suffix references="synonyms both_shuffled" names="synonyms hierarchy both both_shuffled"
     codes=evaluation/hiprbert_codes.yaml
-    [ -f out/hiprbert/shuffled/terminology.json ] ||
+    [ ! out/hiprbert/phecode/terminology.json -nt out/hiprbert/shuffled/terminology.json ] ||
         python evaluation/hiprbert_shuffled.py out/hiprbert/phecode $codes --output out/hiprbert/shuffled
     for seed in $seeds; do for name in $names; do cell "$name" "$seed" --benchmark $codes; done; done
     sed "s/^name: .*/&_siblings/; s/by decimals, as there/by siblings and parents/; s/lca_depth/sibling_parent/" $codes >out/hiprbert/codes_siblings.yaml

@@ -68,11 +68,11 @@ def split_by_subtree(
 ) -> Splits:
     """Hold out random sub-trees with all their concepts and strings.
 
-    The roots of the sub-trees are drawn, those of test unless they are given. All concepts below a root go with it; all others, including the concepts
-    above the roots, stay in train. A concept below several roots goes to test if one of them is in test, otherwise to
-    dev. Held-out sub-trees are therefore complete, and no concept is in two splits. Test keeps all of its strings;
-    strings of test are removed from dev and train, and strings of dev from train, ignoring case, which most encoders
-    do not see. A concept without any remaining string is removed.
+    The roots of the sub-trees are drawn, those of test unless they are given. All concepts below a root go with it;
+    all others, including the concepts above the roots, stay in train. A concept below several roots goes to test if
+    one of them is in test, otherwise to dev. Held-out sub-trees are therefore complete, and no concept is in two
+    splits. Test keeps all of its strings; strings of test are removed from dev and train, and strings of dev from
+    train, ignoring case, which most encoders do not see. A concept without any remaining string is removed.
 
     Args:
         depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).

@@ -6,11 +6,12 @@ import json
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from evaluation.cells import figures, figures_of_trials, main, report
+from evaluation.cells import _drawn, figures, figures_of_trials, main, report
 from evaluation.trial_lines import write
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
@@ -182,3 +183,17 @@ def test_differences_over_units_are_those_of_the_seeds_together(tmp_path, monkey
     assert "| difference from text | over units (mention) | p over units |" in text
     assert re.search(r"\| half \| 2 \| .* \|  \|  \|", text), text
     assert re.search(r"\| other \| 1 \| .* \|  \|  \|", text), "a cell on other mentions"
+
+
+@pytest.mark.parametrize(
+    ("settings", "clusters", "named"),
+    [
+        ({"resampling": "sub-trees"}, None, "sub-trees"),
+        ({}, ["a", "b"], "pair, drawn in clusters"),
+        ({}, None, "pair"),
+    ],
+)
+def test_what_is_drawn_has_its_name(settings: dict[str, str], clusters: list[str] | None, named: str):
+    """Catches a test over whole sub-trees that a table calls one over pairs."""
+    units = Units("pair", np.ones(2), clusters=None if clusters is None else np.array(clusters))
+    assert _drawn(SimpleNamespace(settings=settings), units) == named

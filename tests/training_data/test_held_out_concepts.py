@@ -77,32 +77,6 @@ def test_the_invented_terminology_with_its_shared_concepts_and_strings():
         assert all((split.concept_side == at).any() for at in (TRAIN, DEV, TEST))
 
 
-def test_given_roots_are_test_and_dev_is_drawn_from_the_others():
-    """Would catch a given root that the draw of dev takes as well, and a draw of test beside the given ones."""
-    terminology = forest()
-    roots = np.flatnonzero(Hierarchy(terminology).depth == 1)
-    for seed in range(5):
-        split = split_by_subtree(terminology, depth=1, test_roots=["X:07", "X:03"], test=4, dev=9, seed=seed)
-        check(split, terminology, roots)
-        assert [terminology.codes[c] for c in roots[split.concept_side[roots] == TEST]] == ["X:03", "X:07"]
-        assert int((split.concept_side[roots] == DEV).sum()) == 9
-        text = terminology.strings.index("leaf 7 a")
-        assert split.text_subtree[text] == 0, "sub-trees are numbered in the order given"
-
-
-@pytest.mark.parametrize(
-    ("codes", "message"),
-    [
-        (["X:03", "X:99"], "test_roots: 'X:99' is none of the 12 roots of sub-trees"),
-        (["X:03.a"], "test_roots: 'X:03.a' is none of the 12 roots"),
-        (["X:03", "X:03"], "test_roots: 'X:03' is given twice"),
-    ],
-)
-def test_a_wrong_given_root_is_refused(codes: list[str], message: str):
-    with pytest.raises(InputError, match=message):
-        split_by_subtree(forest(), depth=1, test_roots=codes)
-
-
 @pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.data())
