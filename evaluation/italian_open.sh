@@ -24,18 +24,18 @@ base=${BASE:-intfloat/multilingual-e5-small}
 if [ $# -gt 0 ] && [ "${!#}" = --smoke ]; then smoke=1 cells=${cells}_smoke seeds="${SEEDS:-0 1}"; fi
 if [ -z "$smoke" ] && [ ! -f $read/all/terminology.json ]; then
     hp=ontologies/hp.v2024-04-26.json.gz
+    data=$(printf %q "$ST_BIOMED_DATA")
     while read -r name reader file options; do
-        # shellcheck disable=SC2086
-        st-biomed read "$reader" "$ST_BIOMED_DATA/$file" $options --output $read/"$name" --overwrite
+        eval st-biomed read "$reader" "$(printf %q "$ST_BIOMED_DATA/$file")" "$options" --output $read/"$name" --overwrite
     done <<FILES
 icd9 icd9cm italian/icd9cm_it_tree.tsv.gz
 hl7 fsh italian/hl7it_icd9cm_diagnosi.fsh.gz --option name=ICD9CM_HL7_IT --option prefix=ICD9CM --option language=it --option replace=@=À,PIY=PIÙ
-hpit babelon multilingual/hpo/hp-it.babelon.tsv.gz --option statuses=OFFICIAL,TRANSLATED,CANDIDATE --option synonyms=$ST_BIOMED_DATA/multilingual/hpo/hp-it.synonyms.tsv.gz
+hpit babelon multilingual/hpo/hp-it.babelon.tsv.gz --option statuses=OFFICIAL,TRANSLATED,CANDIDATE --option synonyms=$data/multilingual/hpo/hp-it.synonyms.tsv.gz
 hp obograph $hp
 doid obo ontologies/doid.2024-01-31.obo.gz
 ncit obograph ontologies/ncit-disease-2018-06-08.json.gz
 ordo obograph ontologies/ordo-2_6-2018-07-12.json.gz
-hpoa hpoa kg/phenotype.hpoa.2023-01-27.gz --option ontology=$ST_BIOMED_DATA/$hp
+hpoa hpoa kg/phenotype.hpoa.2023-01-27.gz --option ontology=$data/$hp
 FILES
     parts=$(echo $read/{icd9,hl7,hpit,hp,doid,ncit,ordo,hpoa})
     # shellcheck disable=SC2086
@@ -43,11 +43,10 @@ FILES
 fi
 [ -n "$smoke" ] || [ -f $read/mayosrs_it.yaml ] || python evaluation/translate_pairs.py \
     "$ST_BIOMED_DATA"/benchmarks_dev/similarity/MayoSRS.csv $read/all it $read/mayosrs_it
-corpus="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz $ST_BIOMED_DATA/italian/e3c_it_layer2_xmi.tar.gz"
+corpus=("$ST_BIOMED_DATA"/italian/e3c_it_layer3.jsonl.gz "$ST_BIOMED_DATA"/italian/e3c_it_layer2_xmi.tar.gz)
 out=out/italian_open
 run() {
-    # shellcheck disable=SC2086
-    python recipes/italian_kge.py recipes/configs/italian_kge_open.yaml --terminology $read/all --corpus $corpus --overwrite true \
+    python recipes/italian_kge.py recipes/configs/italian_kge_open.yaml --terminology $read/all --corpus "${corpus[@]}" --overwrite true \
         --cache_dir $out/vectors --disable_tqdm true "$@"
 }
 again() { # a later stage with other settings, in a folder of its own; what it gives is measured by `evaluate`
@@ -57,9 +56,8 @@ contrast() { # half as many steps as the others
     again short-"$1" --stage contrastive --max_steps 200 "${@:2}"
 }
 inject() { # the same of injection, by graph embedding
-    # shellcheck disable=SC2086
     st-biomed train knowledge_injection knowledge_injection_open.yaml --base_model $out/vocabulary --kge $out/kge/"$2" \
-        --terminology $out/terminology --corpus $corpus --language it --output_dir $out-short-"$1"/injected --overwrite true \
+        --terminology $out/terminology --corpus "${corpus[@]}" --language it --output_dir $out-short-"$1"/injected --overwrite true \
         --max_steps 200 --warmup_steps 30 "${@:3}"
 }
 held=$read/held layer3="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz" # documents of layer 2 are measured
@@ -175,8 +173,7 @@ ablations) # one setting changed at a time
     done
     ;;
 multilingual) # names and mentions in Italian and English
-    # shellcheck disable=SC2086
-    contrast multilingual --language "" --corpus $corpus "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
+    contrast multilingual --language "" --corpus "${corpus[@]}" "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
     ;;
 cell)
     cells_data

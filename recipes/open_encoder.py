@@ -108,10 +108,11 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
 
 
 def without_none(recipe: OpenEncoderArguments) -> None:
-    """Make lists empty that are given as ``none``."""
+    """Make lists empty that are given as ``none``, and raw text that parts of a later place do not use."""
     for name in ("trees", "corpus", "distilled_texts", "alone"):
         if getattr(recipe, name) == ["none"]:
             setattr(recipe, name, [])
+    recipe.without_unused_text(recipe.parts)
 
 
 def check(recipe: OpenEncoderArguments) -> None:

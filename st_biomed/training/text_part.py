@@ -14,6 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.release.run_data import CorpusData
 from st_biomed.samplers import ShuffledBatches
 from st_biomed.settings.checks import PATH, about, check_unused
+from st_biomed.settings.origins import carry_origins, later
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.parts import MixedPartArguments, Part
@@ -34,6 +35,17 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         metadata=about("files and folders of raw text of any kind, for the part texts; none for none", PATH),
     )
     distilled_texts_license: str = field(default="", metadata={"help": "license of distilled_texts, for the card"})
+
+    def without_unused_text(self, parts: list[str]) -> None:
+        """Make the raw text of a configuration empty if the parts were set in a later place and do not use it.
+
+        Args:
+            parts: Names of the parts.
+        """
+        for name, part in (("corpus", "definitions"), ("distilled_texts", TEXTS)):
+            if part not in parts and later(self, name, ("parts",)):
+                carry_origins(self, self, {name})
+                setattr(self, name, [])
 
     def check_texts(self, parts: list[str]) -> None:
         """Raise InputError if the raw text does not fit the parts, before anything is read.

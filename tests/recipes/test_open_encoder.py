@@ -105,6 +105,22 @@ def test_bad_arguments_are_refused_before_anything_is_read(monkeypatch, argument
         run(monkeypatch, *arguments)
 
 
+def test_the_corpus_of_a_configuration_gives_way_to_later_parts():
+    """Catches a corpus of a file that has to be taken back by hand, and one that is dropped without a later choice."""
+    settings = OpenEncoderArguments, SentenceTransformerTrainingArguments
+    english = str(CONFIGS / "open_encoder_english.yaml")
+    for arguments, corpus in (
+        (["--parts", "synonyms", "hierarchy", "--shares", "1", "1"], []),
+        (["--parts", "definitions", "--shares", "1"], ["out/open_texts.jsonl"]),
+        (["--corpus", "x", "--parts", "synonyms", "--shares", "1"], ["x"]),
+    ):
+        recipe, _ = read_settings(settings, [english, *arguments])
+        open_encoder.without_none(recipe)
+        assert recipe.corpus == corpus
+        if not corpus:
+            open_encoder.check(recipe)
+
+
 def test_a_terminology_without_definitions_is_one_line(tiny_bert_folder, tmp_path, monkeypatch, capsys):
     given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--terminology", "toy"]
     with pytest.raises(SystemExit) as left:
