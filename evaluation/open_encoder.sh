@@ -22,7 +22,7 @@ python evaluation/open_texts.py "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
 train() { # name, seed, arguments
     if ! trained $out/"$1"-"$2" out/open_terminology; then
         python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --disable_tqdm true --seed "$2" \
-            --output_dir $out/"$1"-"$2" --overwrite true --cache_dir $out/evaluation/vectors "${@:3}"
+            --output_dir $out/"$1"-"$2" --overwrite true --average_curve false --cache_dir $out/evaluation/vectors "${@:3}"
     fi
 }
 scorecard() { # name, models and options; vectors and figures of earlier steps are used again
@@ -79,7 +79,7 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     # shellcheck disable=SC2046
     slow=ncbi_disease few runs $(models full)
     ;;
-releases) # three releases of the configuration, each of three runs with seeds of its own, on the dev parts and on every benchmark that has its data
+releases) # three releases of the configuration, each of three runs with seeds of its own, on the dev parts and, with the average of all nine runs, on every benchmark that has its data
     for seed in 0 1 2 3 4 5 6 7 8; do echo "full-$seed: {arguments: --seed $seed, shares: [$share]}"; done >$out/releases.yaml
     python - "$share" >>$out/releases.yaml <<'PYTHON'
 import sys
@@ -90,7 +90,8 @@ for release in range(3):
 PYTHON
     python evaluation/open_encoder_trials.py $out/releases.yaml --output $out/releases --models $out/releases/models --workers "${WORKERS:-1}"
     # shellcheck disable=SC2046
-    scorecard releases $(for release in 0 1 2; do echo "released-$release=$out/releases/models/released-$release"; done)
+    st-biomed average $out/releases/models/released-{0,1,2} --output $out/releases/models/nine --overwrite
+    scorecard releases $(for release in 0 1 2; do echo "released-$release=$out/releases/models/released-$release"; done) nine=$out/releases/models/nine
     ;;
 share) # the shares of the runs and of encoders on the hierarchy alone, chosen on the dev parts
     alone

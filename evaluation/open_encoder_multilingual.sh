@@ -24,7 +24,7 @@ train() { # name, terminology, seed
     else
         python recipes/open_encoder.py recipes/configs/open_encoder_multilingual.yaml --disable_tqdm true --seed "$3" --runs 1 \
             --base_model "$base" --terminology "$2" --output_dir $out/"$1"-"$3" --overwrite true --keep_trained true \
-            --cache_dir $out/evaluation/vectors
+            --average_curve false --cache_dir $out/evaluation/vectors
     fi
 }
 models() { # names
