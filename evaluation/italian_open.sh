@@ -116,7 +116,7 @@ stages() { # word pieces: what cells with these pieces start from
         --output_dir "$folder/injected"
 }
 cell() { # name, seed: the same steps in every training
-    local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss
+    local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss earlier
     if [ -f "$(place "$1" "$2")/run.json" ]; then
         [ -n "$smoke" ] || [ "$what" = swapped ] || [ "$what" = vocabulary ] || same "$(place "$1" "$2")" "$steps" ""
         return
@@ -126,8 +126,11 @@ cell() { # name, seed: the same steps in every training
             --max_steps 1 --learning_rate 1e-30 --output_dir "$(place "$1" "$2")"
         return
     fi
-    stages "$pieces"
-    loss=(--loss "${what%%_[sz]*}" --corpus "$text")
+    loss=(--loss "${what%%_[sz]*}" --corpus "$text") earlier=(--earlier "$cells/stages/$pieces-$2")
+    case $1 in
+    own-v[12] | own-barlow_twins | own-names | own-retained) earlier=() ;; # neither a graph nor new word pieces
+    *) stages "$pieces" ;;
+    esac
     case $what in
     injected | vocabulary) return ;;
     names) loss=(--loss v2) ;;
@@ -135,7 +138,7 @@ cell() { # name, seed: the same steps in every training
     pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;
     v3_*) loss+=(--graph_vectors "${what#v3_}") ;;
     esac
-    train --stage $stage "${loss[@]}" --bare_names true --earlier "$cells/stages/$pieces-$2" --output_dir "$cells/$1-$2"
+    train --stage $stage "${loss[@]}" --bare_names true "${earlier[@]}" --output_dir "$cells/$1-$2"
 }
 case "${1:-systems}" in
 all) # the older runs, then the cells of the committed figures
