@@ -2,7 +2,8 @@
 # HiPrBERT's own test on open data: 100 integer phecodes held out, with the titles of ICD codes as synonyms. What each part of the
 # training buys at one budget, linking beside: the figures of results/hiprbert_open.md. ST_BIOMED_DATA names the folder with the
 # files of data.yaml. A cell that is there is not trained again; --smoke takes two steps each, to see that the commands start.
-# codes is the same on the phecodes that the published code holds out, with a control: the hierarchy with its concepts at other places.
+# codes is the same on the phecodes that the published code holds out, with a control, the hierarchy with its concepts at other places, and
+# what the paper compares with, SapBERT's loss and mining on the same names.
 # Usage: [SEEDS="0 1 2"] bash evaluation/hiprbert_open.sh [all | data | cells | cell NAME SEED | report | codes] [--smoke]
 set -euo pipefail
 known="all data cells cell report codes"
@@ -27,19 +28,23 @@ fi
 names="synonyms hierarchy both both_decimals both_depth both_retained"
 # Two levels for each distance make five cuts of three: a new one is halfway between its neighbors and shares the weight of a cut.
 split="--alpha 0.5 1 1 1 1 --base 0.85 0.75 0.65 0.475 0.3 --cut_weights 3 1.5 1.5 0.5 0.5"
+retention="--distillation 8 --distillation_removed 1 --average 0.6"
 cell() { # name, seed, arguments: the same steps and batches in all cells
     local arguments
     [ -f "$cells/$1-$2/run.json" ] && return
     case $1 in
     synonyms) arguments="--parts synonyms" ;;
+    synonyms_sapbert) arguments="--parts synonyms --synonym_preset sapbert" ;;
+    synonyms_retained) arguments="--parts synonyms $retention" ;;
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="" ;;
     both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
     both_decimals) arguments="--distance lca_depth" ;;
     both_depth) arguments="--weighted_by depth $split" ;;
-    both_retained) arguments="--distillation 8 --distillation_removed 1 --average 0.6" ;;
+    both_paper) arguments="--alpha 2 --beta 2 --base 0.5 --cut_weights 1 1 1 --reduction sum" ;; # 3.5 of the paper
+    both_retained) arguments=$retention ;;
     *)
-        echo "no cell $1: $names" >&2
+        echo "no cell $1: $names synonyms_sapbert synonyms_retained both_paper both_shuffled" >&2
         exit 2
         ;;
     esac
@@ -73,7 +78,8 @@ report) # against the base, and each cell against both parts together, seed by s
     measure "$(models $names)" "$measured"
     ;;
 codes)
-    cells=out/hiprbert_codes$suffix references="synonyms both_shuffled" names="synonyms hierarchy both both_shuffled"
+    cells=out/hiprbert_codes$suffix references="synonyms synonyms_sapbert synonyms_retained both both_shuffled"
+    names="synonyms hierarchy both both_shuffled synonyms_sapbert both_paper both_decimals both_retained synonyms_retained"
     codes=evaluation/hiprbert_codes.yaml
     [ ! out/hiprbert/phecode/terminology.json -nt out/hiprbert/shuffled/terminology.json ] ||
         python evaluation/hiprbert_shuffled.py out/hiprbert/phecode $codes --output out/hiprbert/shuffled
