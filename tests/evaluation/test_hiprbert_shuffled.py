@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from evaluation.hiprbert_shuffled import shuffled
 from st_biomed.evaluators.benchmark import read_benchmark_settings
@@ -46,3 +47,12 @@ def test_the_codes_of_the_published_test():
     settings = read_benchmark_settings(ROOT / "evaluation/hiprbert_codes.yaml", TreeSettings)
     assert len(set(settings.test_roots)) == len(settings.test_roots) == 95
     assert all(code.removeprefix("PHECODE:").isdecimal() for code in settings.test_roots)
+
+
+@pytest.mark.realdata
+def test_version_1_2_has_95_of_the_published_codes(realdata: Path):
+    """Would catch a code that is left out although the map has it, and one that it has not."""
+    settings = read_benchmark_settings(ROOT / "evaluation/hiprbert_codes.yaml", TreeSettings)
+    codes = set(Terminology.read("phecode", realdata / "hierarchies" / "phecode1.2_pheinfo.csv.gz").codes)
+    assert codes.issuperset(settings.test_roots)
+    assert codes.isdisjoint(f"PHECODE:{number}" for number in (563, 617, 638, 661, 665))

@@ -9,12 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from st_biomed.linking_data.held_out_translations import hold_out_translations
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.crosswalk import Crosswalk
 from st_biomed.terminology.union import unite
 from st_biomed.terminology.union_plan import UnionPlan
 
 pytestmark = pytest.mark.realdata
+
+PLANS = Path(__file__).parents[2] / "evaluation"
 
 
 def n_roots(terminology: Terminology) -> int:
@@ -175,7 +178,7 @@ def test_biolexica_has_73545_and_29862_codes(realdata: Path) -> None:
 
 def test_the_open_sources_make_one_terminology(realdata: Path) -> None:
     """Catches figures of docs/terminologies.md that are true no more; takes a minute of a processor."""
-    made = unite(UnionPlan.read(Path(__file__).parents[2] / "evaluation" / "open_terminology.yaml"), realdata)
+    made = unite(UnionPlan.read(PLANS / "open_terminology.yaml"), realdata)
     whole, case = made.terminology, made.report["names equal but for case, before they were normalized"]
     assert (whole.n_concepts, whole.n_texts, whole.n_definitions) == (241_220, 666_561, 82_333)
     assert (whole.parents.num_rows, whole.relations.num_rows) == (313_161, 459_008)
@@ -184,3 +187,16 @@ def test_the_open_sources_make_one_terminology(realdata: Path) -> None:
     assert made.report["cycles"]["before"] == 2
     # "Penicillin", the short title of a history of allergy, and the substance of a therapy
     assert not {"ICD9CM:V14.0", "ICD9CM:760.71", "MAXO:0000178"} & whole.former_codes.keys()
+
+
+def test_the_open_sources_in_seven_languages_make_one_terminology(realdata: Path) -> None:
+    """Catches a translation that is lost, and other held-out names than those that the multilingual encoder is measured on."""
+    whole = unite(UnionPlan.read(PLANS / "open_terminology_multilingual.yaml"), realdata).terminology
+    assert (whole.n_concepts, whole.n_texts, whole.n_definitions) == (246_240, 832_379, 83_317)
+    assert (whole.parents.num_rows, whole.relations.num_rows) == (332_790, 459_025)
+    assert whole.languages == ["de", "en", "es", "fr", "it", "nl", "pt"]
+    others = [language for language in whole.languages if language != "en"]
+    held = hold_out_translations(whole, languages=others, n_dev=100, n_test=500, prefix="HP:")
+    assert held.train.n_texts == 830_424
+    n_names = {dataset.name[-2:]: len(dataset.split("test")) for dataset in held.datasets.values()}
+    assert n_names == {"de": 107, "es": 493, "fr": 476, "it": 100, "nl": 301, "pt": 185}
