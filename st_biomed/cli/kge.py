@@ -12,6 +12,8 @@ from st_biomed.cli._options import Device, check_used
 from st_biomed.settings.checks import FILE, one_of
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from st_biomed.kge.trained import TrainedKGE
 
 app = typer.Typer(
@@ -50,6 +52,8 @@ def _measured(
     trained: TrainedKGE, split: str, other: object = None, *, per_relation: bool = False
 ) -> dict[str, float]:
     """Figures of link prediction, on the model's own graph or on another one of its entities."""
+    import numpy as np
+
     from st_biomed.evaluators import LinkPredictionEvaluator
     from st_biomed.kge.knowledge_graph import PARTS, KnowledgeGraph
 
@@ -57,6 +61,14 @@ def _measured(
     parts = graph.parts
     if isinstance(other, KnowledgeGraph):
         parts = {part: graph.renumbered(other.parts[part], other) for part in PARTS}
+        if n_trained := len(parts[split]) - len(_without(parts[split], graph.parts["train"])):
+            typer.echo(
+                f"warning: {n_trained:,} of {len(parts[split]):,} triples to measure were trained on: the figures are too high",
+                err=True,
+            )
+        # what is known are the triples of both graphs; those to measure stay
+        known = np.concatenate([parts["train"], *graph.parts.values()])
+        parts["train"] = _without(known, np.concatenate([parts["valid"], parts["test"]]))
     evaluator = LinkPredictionEvaluator(
         graph.entities,
         train=parts["train"],
@@ -67,6 +79,14 @@ def _measured(
         per_relation=per_relation,
     )
     return evaluator.measure_scorer(trained.model.scorer())
+
+
+def _without(triples: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """The distinct triples ``[T, 3]`` that the others do not have."""
+    import numpy as np
+
+    rest = {*map(tuple, triples.tolist())} - {*map(tuple, others.tolist())}
+    return np.array(sorted(rest), dtype=np.int64).reshape(-1, 3)
 
 
 def _write(figures: dict[str, float], path: Path | None, folder: Path) -> None:

@@ -59,6 +59,8 @@ def _module(module: Any) -> dict[str, Any]:
         described["settings"] = module.get_config_dict()
     if (config := getattr(getattr(module, "auto_model", None), "config", None)) is not None:
         described["config"] = {key: value for key, value in config.to_dict().items() if key not in _NOT_COMPUTED}
+    if adapters := _adapters(module):
+        described["adapters"] = adapters
     if (tokenizer := getattr(module, "tokenizer", None)) is not None:
         described["tokenizer"] = tokenizer_settings(tokenizer)
     if isinstance(module, NameVectors):
@@ -68,6 +70,18 @@ def _module(module: Any) -> dict[str, Any]:
             route: [_module(part) for part in parts.children()] for route, parts in module.sub_modules.items()
         }
     return described
+
+
+def _adapters(module: Any) -> list[Any]:
+    """The distinct states of a module's adapters of peft: which are active, scaled how, switched off or merged."""
+    states = {
+        json.dumps(
+            [list(part.active_adapters), part.scaling, part.disable_adapters, list(part.merged_adapters)], default=str
+        )
+        for part in module.modules()
+        if hasattr(part, "active_adapters") and hasattr(part, "merged_adapters") and hasattr(part, "scaling")
+    }
+    return sorted(states)
 
 
 def tokenizer_settings(tokenizer: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
-from st_biomed.evaluators.embedders import Embed, EmbedOnce, model_embedder, table_embedder
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, mapped, model_embedder, table_embedder
 from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.evaluators.vector_store import stored
 from st_biomed.files import replace_text
@@ -231,6 +232,8 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             Prefixed metrics.
         """
         self._announce(epoch, steps)
+        if (most := self.truncate_dim) is not None:
+            embed = mapped(embed, lambda one: lambda texts: np.asarray(one(texts))[..., :most])
         return self._report(self.observe(EmbedOnce(embed)), output_path, epoch, steps)
 
     def _announce(self, epoch: int, steps: int) -> None:
@@ -267,15 +270,27 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 def append_row(path: Path, row: Mapping[str, object]) -> None:
     """Append a row to a CSV file; a new file gets a header.
 
-    Raises:
-        InputError: The file exists with other columns.
+    A file with other columns stays, with a warning, and ``name.1.csv`` or the next number that fits gets the row: a
+    training does not end because an option of its evaluator changed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    header = list(row)
-    kept = path.read_text("utf-8") if path.is_file() else ""
-    kept = kept[: kept.rfind("\n") + 1]  # a row that a full disk cut off is none
-    if kept and (found := next(csv.reader([kept.partition("\n")[0]]), [])) != header:
-        raise InputError(f"{path}: has {len(found)} columns of another evaluator; give this one another name")
+    header, first = list(row), path
+    for number in itertools.count(1):
+        kept = path.read_text("utf-8") if path.is_file() else ""
+        kept = kept[: kept.rfind("\n") + 1]  # a row that a full disk cut off is none
+        found = next(csv.reader([kept.partition("\n")[0]]), [])
+        if not kept or found == header:
+            break
+        differing = ", ".join(
+            [
+                *(f"-{name}" for name in found if name not in header),
+                *(f"+{name}" for name in header if name not in found),
+            ]
+        )
+        path = first.with_suffix(f".{number}{first.suffix}")
+        logger.warning(
+            "%s: has other columns (%s); the row goes to %s", first, differing or "in another order", path.name
+        )
     rows = io.StringIO(newline="")
     writer = csv.writer(rows, lineterminator="\n")
     if not kept:

@@ -37,7 +37,8 @@ def train_kge(
 ) -> TrainedKGE:
     """Train a graph embedding, and return the weights with the best filtered MRR on validation triples.
 
-    On a CPU, equal settings give equal weights, and a resumed run gives the same result as an uninterrupted one.
+    On a CPU, equal settings give equal weights, and a resumed run gives the same result as an uninterrupted
+    one of as many epochs; after more epochs than the first run had, its last measurement may be one more.
 
     Args:
         settings: Settings of the training; those that are ``None`` become the model's defaults.

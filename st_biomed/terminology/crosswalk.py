@@ -43,6 +43,7 @@ class Crosswalk:
         same_name: str | None = None,
         preferred: bool = False,
         apart_from: Sequence[Collection[str]] = (),
+        by_name: Sequence[bool] = (),
     ) -> Crosswalk:
         """Find the concepts of several terminologies that are one.
 
@@ -52,15 +53,19 @@ class Crosswalk:
             through: Prefixes of codes over which concepts are linked although no terminology here has them: with
                 ``["UMLS"]`` two ontologies are united where both refer to one CUI.
             same_name: Also link concepts of different terminologies that have a name in common after this normalizer
-                (``"none"``, ``"lower"``, ``"coder"``); a name of several concepts of one terminology links nothing, nor
-                does one of a concept that a cross-reference links to another concept of the other's prefix.
-            preferred: Whether preferred names alone link, which synonyms do, too, by default.
+                (``"none"``, ``"lower"``, ``"coder"``) and in one language; a name of several concepts of one
+                terminology links nothing, nor does one of a concept that a cross-reference links to another concept of
+                the other's prefix.
+            preferred: Whether preferred names alone link, which synonyms do, too, by default; those of other concepts
+                count for nothing then, which may be wider or narrower.
             apart_from: For each terminology, prefixes of codes that its own cross-references do not make one with its
                 concepts: the substance of a therapy, say. None by default.
+            by_name: For each terminology, whether its names link; titles that depend on the code above do not tell
+                what a concept is. All do by default.
 
         Raises:
             InputError: No cross-reference has one of the predicates, or leads to one of the prefixes (for ``apart_from``,
-                none of its own), an unknown normalizer, or ``apart_from`` of another length.
+                none of its own), an unknown normalizer, or ``apart_from`` or ``by_name`` of another length.
         """
         first: dict[str, int] = {}
         for at, terminology in enumerate(terminologies):
@@ -75,13 +80,17 @@ class Crosswalk:
         apart = [frozenset(prefixes) for prefixes in apart_from or [()] * len(terminologies)]
         if len(apart) != len(terminologies):
             raise InputError(f"apart_from must have an entry for each of {len(terminologies)}, found {len(apart)}")
+        named = list(by_name) or [True] * len(terminologies)
+        if len(named) != len(terminologies):
+            raise InputError(f"by_name must have an entry for each of {len(terminologies)}, found {len(named)}")
         links = set(_by_xrefs(terminologies, predicates, through, apart, first, former))
-        by_name = set() if same_name is None else set(_by_names(terminologies, same_name, preferred)) - links
+        linking = [terminology for terminology, is_linked in zip(terminologies, named) if is_linked]
+        equal = set() if same_name is None else set(_by_names(linking, same_name, preferred)) - links
         linked = {(code, _prefix(other)) for link in links for code, other in (link, link[::-1])}
-        free = {link for link in by_name if not {(link[0], _prefix(link[1])), (link[1], _prefix(link[0]))} & linked}
+        free = {link for link in equal if not {(link[0], _prefix(link[1])), (link[1], _prefix(link[0]))} & linked}
         found = _resolved(links | free, first, former)
         found.tally.read_dropped(
-            "equal names of concepts that cross-references link otherwise", len(by_name) - len(free)
+            "equal names of concepts that cross-references link otherwise", len(equal) - len(free)
         )
         return found
 
@@ -137,18 +146,20 @@ def _by_names(terminologies: Sequence[Terminology], normalizer: str, preferred: 
                     yield min(concepts[name], other_concepts[name]), max(concepts[name], other_concepts[name])
 
 
-def _concept_of_name(terminology: Terminology, normalizer: str, preferred: bool) -> dict[str, str]:
-    """Normalized names that one concept alone has, to its code."""
+def _concept_of_name(terminology: Terminology, normalizer: str, preferred: bool) -> dict[tuple[str, str], str]:
+    """Languages and normalized names that one concept alone has, to its code."""
     texts = normalize(terminology.texts["text"].combine_chunks(), normalizer).dictionary_encode()
     terms = terminology.terms
     if preferred:
         terms = terms.filter(pc.equal(terms["kind"], "preferred"))
+    languages = terms["language"].unify_dictionaries().combine_chunks()
+    strings, of_language, codes = texts.dictionary.to_pylist(), languages.dictionary.to_pylist(), terminology.codes
     name = texts.indices.to_numpy()[terms["text"].to_numpy()]
-    pairs = np.unique(np.stack([name, terms["concept"].to_numpy()], axis=1), axis=0)
-    names, first, count = np.unique(pairs[:, 0], return_index=True, return_counts=True)
-    strings, codes = texts.dictionary.to_pylist(), terminology.codes
-    alone = count == 1
-    return {strings[n]: codes[c] for n, c in zip(names[alone].tolist(), pairs[first[alone], 1].tolist()) if strings[n]}
+    columns = [name, languages.indices.to_numpy(), terms["concept"].to_numpy()]
+    rows = np.unique(np.stack(columns, axis=1).astype(np.int64), axis=0)
+    _, first, count = np.unique(rows[:, :2], axis=0, return_index=True, return_counts=True)
+    alone = rows[first[count == 1]].tolist()
+    return {(of_language[language], strings[n]): codes[c] for n, language, c in alone if strings[n]}
 
 
 def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int], former: dict[str, str]) -> Crosswalk:

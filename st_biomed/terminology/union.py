@@ -85,6 +85,7 @@ def unite(
         same_name=plan.same_name,
         preferred=plan.preferred_names,
         apart_from=[source.apart_from for source in chosen],
+        by_name=[source.by_name for source in chosen],
     )
     whole = Terminology.merge(*parts, codes=walk.codes)
     if walk.tally.n_read:

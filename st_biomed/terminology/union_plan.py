@@ -28,6 +28,7 @@ class UnionSource:
         path: Its file or folder; nothing where the reader brings its source along.
         options: Options of the reader.
         apart_from: Prefixes of codes that its cross-references do not make one with its concepts.
+        by_name: Whether equal names make its concepts one with others.
     """
 
     name: str
@@ -35,6 +36,7 @@ class UnionSource:
     path: Path | None = None
     options: dict[str, Any] = field(default_factory=dict)
     apart_from: tuple[str, ...] = ()
+    by_name: bool = True
 
     @property
     def paths(self) -> list[Path]:
@@ -153,7 +155,7 @@ def _source(path: Path, name: str, content: Any) -> UnionSource:
     where = f"{path}: source {name!r}"
     if not isinstance(content, dict):
         raise InputError(f"{where} must have a reader and a path, found {content!r}")
-    refuse_unknown(where, content, ("reader", "path", "options", "apart_from"))
+    refuse_unknown(where, content, ("reader", "path", "options", "apart_from", "by_name"))
     named, place, written_options = content.get("reader") or "", content.get("path"), content.get("options") or {}
     for key, value in (("reader", named), ("path", place or "")):
         if not isinstance(value, str):
@@ -169,7 +171,10 @@ def _source(path: Path, name: str, content: Any) -> UnionSource:
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     apart = listed("apart_from", _words(path, f"sources.{name}.apart_from", content.get("apart_from")))
-    return UnionSource(name, named, None if place is None else Path(place), options, tuple(apart))
+    by_name = content.get("by_name", True)
+    if not isinstance(by_name, bool):
+        raise InputError(f"{where}: 'by_name' must be true or false, found {by_name!r}")
+    return UnionSource(name, named, None if place is None else Path(place), options, tuple(apart), by_name)
 
 
 def _options(named: str, written_options: dict[str, Any]) -> dict[str, Any]:

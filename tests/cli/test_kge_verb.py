@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from st_biomed.kge import KnowledgeGraph
 from tests.kge.graphs import wheel
 
 SMOKE = "recipes/configs/kge_smoke.yaml"
@@ -29,6 +32,12 @@ def test_a_trained_model_is_measured(run: Callable, trained: Path, tmp_path: Pat
     assert {key: again[key] for key in figures} == figures and "isa/filtered_mrr" in again
     assert run("kge", "evaluate", trained, "--split", "valid", "--device", "cpu").stdout.startswith("17 triples")
     graph = trained.parent / "graph"
+    own = KnowledgeGraph.load(graph)
+    train = np.concatenate([own.train[9:], own.test])
+    split_anew = replace(own, train=train, test=own.train[:9]).save(tmp_path / "anew")
+    result = run("kge", "evaluate", trained, "--graph", split_anew, "--device", "cpu")
+    assert result.stdout.startswith("9 triples")
+    assert "warning: 9 of 9 triples to measure were trained on" in result.stderr
     assert run("kge", "evaluate", trained, "--graph", graph, "--device", "cpu").stdout.startswith("25 triples")
 
 

@@ -66,6 +66,24 @@ def change_normalizer(model):
     model.tokenizer.backend_tokenizer.normalizer = BertNormalizer(lowercase=False)
 
 
+@pytest.mark.long
+def test_the_active_adapter_is_part_of_the_digest(tiny_bert):
+    """Catches vectors of one adapter that are taken for those of another, or of none."""
+    peft = pytest.importorskip("peft")
+    plain = model_digest(tiny_bert)
+    for name, rank in (("one", 2), ("two", 2)):
+        tiny_bert.add_adapter(peft.LoraConfig(r=rank, target_modules=["query"]), adapter_name=name)
+    digests = {plain}
+    for name in ("one", "two"):
+        tiny_bert.set_adapter(name)
+        digests.add(model_digest(tiny_bert))
+    tiny_bert.disable_adapters()
+    digests.add(model_digest(tiny_bert))
+    assert len(digests) == 4
+    tiny_bert.enable_adapters()
+    assert model_digest(tiny_bert) in digests
+
+
 @pytest.mark.parametrize(
     "change",
     [

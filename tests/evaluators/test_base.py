@@ -69,11 +69,22 @@ def test_a_name_that_begins_like_the_primary_metric_is_still_a_prefix():
     assert evaluator.primary_metric == "mean_mean_number"
 
 
-def test_rows_are_not_appended_under_another_header(tmp_path):
+def test_rows_are_not_appended_under_another_header(tmp_path, caplog):
     """Would catch a CSV file whose rows belong to different columns."""
     append_row(tmp_path / "results.csv", {"epoch": 1, "auc": 0.5})
-    with pytest.raises(InputError, match=r"results\.csv: has 2 columns of another evaluator"):
-        append_row(tmp_path / "results.csv", {"epoch": 1, "f1": 0.5})
+    for f1 in (0.5, 0.75):
+        append_row(tmp_path / "results.csv", {"epoch": 1, "f1": f1})
+    assert (tmp_path / "results.csv").read_text() == "epoch,auc\n1,0.5\n"
+    assert (tmp_path / "results.1.csv").read_text() == "epoch,f1\n1,0.5\n1,0.75\n"
+    assert "has other columns (-auc, +f1); the row goes to results.1.csv" in caplog.text
+
+
+def test_vectors_of_a_table_are_cut_as_those_of_a_model():
+    """Catches a cut that is logged and recorded and not made."""
+    evaluator, shapes = FirstNumber(truncate_dim=2), []
+    evaluator.observe = lambda embed: shapes.append(embed(["a"]).shape) or type(evaluator).observe(evaluator, embed)
+    evaluator.measure(table_embedder(["a", "b", "c"], np.ones((3, 5))))
+    assert shapes == [(1, 2)]
 
 
 def test_a_table_lists_the_texts_it_lacks():

@@ -7,6 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import ClusteringPairEvaluator
+from st_biomed.evaluators.clustering_pair.term_rows import split_rows
 from tests.evaluators.test_clustering_pair_evaluator import CONCEPTS, TERMS, measured, random_vectors
 
 
@@ -54,6 +55,16 @@ def test_theta_is_chosen_on_validation_terms_and_other_terms_are_measured():
     )
     other = ClusteringPairEvaluator(terms, concepts, validation=0.4, validation_seed=6)
     assert other.validation is not None and other.validation.texts != dev.texts
+
+
+def test_a_large_group_does_not_end_the_draw_of_validation_terms():
+    """Would catch a share that is hardly held, or not at all, as soon as many terms hang together."""
+    rows = [(f"zorb {i}", "GLAND:0") for i in range(400)]
+    rows += [(f"flumpa {i} {form}", f"FLUMPA:{i}") for i in range(300) for form in "ab"]
+    for seed in range(20):
+        drawn, others = split_rows(rows, 0.3, seed)
+        assert 0.29 * 1000 <= len(drawn) <= 0.3 * 1000
+        assert len(others) == len(rows) - len(drawn)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,9 @@ def test_mcsm_is_measured_among_the_concepts_with_a_vector() -> None:
     whole = MCSMEvaluator(list(types), list(types.values()), k=1, name="mine", n_bootstrap=0)
     found = measure_table(with_vectors(whole, TABLE, n_bootstrap=0), TABLE)
     assert (found["mine_n"], found["mine_mcsm"], found["mine_a/n"], found["mine_b/n"]) == (4, 1.0, 2, 2)
+    whole = MCSMEvaluator(list(types), list(types.values()), last_type_only=True, labels={"a": "gland"})
+    kept = with_vectors(whole, TABLE)
+    assert (kept.last_type_only, kept.labels) == (True, {"a": "gland"})
     with pytest.raises(InputError, match="mine: 1 of 2 concepts have a vector; at least two are needed"):
         with_vectors(MCSMEvaluator(["Z:1", "Z:5"], [["a"], ["a"]], name="mine"), TABLE)
 

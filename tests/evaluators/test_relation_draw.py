@@ -62,6 +62,13 @@ def test_a_pair_in_both_directions_or_of_two_sources_is_one_pair():
     assert drawn.tallies["positives"].to_dict() == {"read": 3, "kept": 1, "dropped": {"repeated or reversed": 2}}
 
 
+def test_a_relation_whose_rows_are_gone_is_no_relation_that_lacks_pairs():
+    """Catches relations of a larger terminology that its subset is said to lack, so that equal data have two results."""
+    rows = [Relation("G:a", "near", "G:b"), Relation("G:c", "treats", "G:d"), Relation("G:c", "above", "G:d")]
+    part = terminology(*named("G:a", "G:b", "G:c", "G:d"), *rows).subset(codes=["G:a", "G:b"])
+    assert RelatedPairs(part).relations == ["near"]
+
+
 def test_parents_are_isa_and_its_inverse_where_these_are_asked_for():
     """Catches the relation that readers turn into parents reported as missing, or its rows lost beside them."""
     glands = terminology(

@@ -121,6 +121,28 @@ def test_preferred_names_alone_link_where_asked_for():
     assert walk.conflicts == []
 
 
+def test_equal_names_of_two_languages_link_nothing():
+    """Catches a present taken for a poison, and one language whose names no longer link."""
+    english, german = (
+        Terminology.from_records(
+            [Term(f"{prefix}:1", "gift", "preferred", language=language)], SourceInfo(prefix, prefix)
+        )
+        for prefix, language in (("A", "en"), ("B", "de"))
+    )
+    assert Crosswalk.between(english, german, same_name="lower").codes == {}
+    also = Terminology.from_records([Term("C:1", "Gift", "preferred", language="de")], SourceInfo("C", "C"))
+    assert Crosswalk.between(english, german, also, same_name="lower").codes == {"C:1": "B:1"}
+
+
+def test_names_of_a_source_link_nothing_where_asked_for():
+    """Catches a title that depends on the code above and is taken for a name: B would be one with A and with C."""
+    c = terminology("C", {"1": ["mimpa"]})
+    walk = Crosswalk.between(A, B, c, same_name="lower", by_name=[True, False, True])
+    assert walk.codes == {"C:1": "A:3"}
+    with pytest.raises(InputError, match="by_name must have an entry for each of 2, found 1"):
+        Crosswalk.between(A, B, same_name="lower", by_name=[False])
+
+
 def test_a_cross_reference_is_stronger_than_an_equal_name():
     """Catches a link of the source that fails because a name leads elsewhere."""
     walk = Crosswalk.between(A, B, predicates=["exactMatch"], same_name="lower")

@@ -120,6 +120,13 @@ def test_cross_references_of_a_source_may_lead_to_what_is_not_the_same(folder: P
         Crosswalk.between(A, B, predicates=["xref"], apart_from=[["C"], []])
 
 
+def test_names_of_a_source_unite_nothing_where_asked_for(folder: Path) -> None:
+    """Catches a setting of a source that is read and not used."""
+    without = ALL.replace("a: {path: a}", "a: {path: a, by_name: false}")
+    assert unite(plan(folder, f"{ALL}same_name: lower\n"), folder).crosswalk.codes["B:1"] == "A:1"
+    assert unite(plan(folder, f"{without}same_name: lower\n"), folder).crosswalk.codes == {"C:1": "B:4", "C:2": "B:2"}
+
+
 def test_files_of_a_linked_folder_are_among_those_of_a_union(folder: Path, tmp_path: Path) -> None:
     """Catches a release of a source that is another one while its union counts as up to date."""
     (tmp_path / "release" / "rrf").mkdir(parents=True)
@@ -224,6 +231,7 @@ def test_what_a_source_refuses_names_the_source(folder: Path) -> None:
         ("sources: {a: {path: x, options: {a: b}}}\n", "source 'a' needs a reader, or the path of a saved"),
         ("sources: {a: {}}\n", "source 'a' needs a reader, or the path of a saved"),
         ("sources: {a: {path: x, apart_from: [1]}}\n", r"'sources.a.apart_from' must be a list of words, found \[1\]"),
+        ("sources: {a: {path: x, by_name: no one}}\n", "source 'a': 'by_name' must be true or false, found 'no one'"),
         (f"{ALL}normalize: upper\n", "unknown normalizer 'upper'"),
         (f"{ALL}without_cycles: 1\n", "'without_cycles' must be true or false, found 1"),
         (f"{ALL}crosswalk: [1]\n", r"'crosswalk' must be a list of words, found \[1\]"),

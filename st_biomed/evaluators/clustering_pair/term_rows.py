@@ -39,7 +39,8 @@ def one_term_per_wording(rows: Sequence[Row]) -> list[Row]:
 def split_rows(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row], list[Row]]:
     """Rows for the choice of theta, and rows to measure; no term and no concept is in both.
 
-    Terms that are linked by concepts stay together. Such groups are drawn until they hold the share of the terms.
+    Terms that are linked by concepts stay together. Such groups are drawn until they hold the share of the terms; one
+    that does not fit is passed over if it has more than a tenth of the share, and is the last otherwise.
 
     Args:
         share: Share of the terms for the choice of theta, between 0 and 1.
@@ -63,6 +64,11 @@ def split_rows(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row],
     sizes = np.bincount(group[: len(terms)], minlength=n_groups)
     order = np.random.default_rng(seed).permutation(n_groups)
     is_drawn = np.zeros(n_groups, dtype=bool)
-    is_drawn[order[np.cumsum(sizes[order]) <= share * len(terms)]] = True
+    room = share * len(terms)
+    for i in order.tolist():
+        if sizes[i] <= room:
+            is_drawn[i], room = True, room - sizes[i]
+        elif sizes[i] <= share * len(terms) / 10:
+            break
     drawn = [row for row in rows if is_drawn[group[term_of[row[0]]]]]
     return drawn, [row for row in rows if not is_drawn[group[term_of[row[0]]]]]

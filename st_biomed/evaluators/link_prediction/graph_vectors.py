@@ -70,7 +70,9 @@ def with_vectors(evaluator: MCSMEvaluator, table: KGETable, **options: Unpack[Ev
         )
     options["name"] = evaluator.name
     types = replace(evaluator.types, codes=codes).for_codes(kept)
-    return MCSMEvaluator(kept, types, k=evaluator.k, **options)
+    return MCSMEvaluator(
+        kept, types, k=evaluator.k, last_type_only=evaluator.last_type_only, labels=evaluator.labels, **options
+    )
 
 
 def by_code(

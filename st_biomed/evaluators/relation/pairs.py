@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_name
@@ -82,8 +83,8 @@ class RelatedPairs:
         self._edges = np.concatenate([self._edge(a.to_numpy(), b.to_numpy()) for a, b in ends])
         self._edges.sort()  # repeats stay: looking up needs order alone
         column = rows["relation"].unify_dictionaries().combine_chunks()
-        self.relations: list[str] = column.dictionary.to_pylist()
-        relation = column.indices.to_numpy()
+        with_rows, relation = np.unique(column.indices.to_numpy(), return_inverse=True)
+        self.relations: list[str] = column.dictionary.take(pa.array(with_rows)).to_pylist()
         self._rows = CSR.from_pairs(relation, np.arange(len(relation)), len(self.relations))
 
     # ------------------------------------------------------------------ concepts

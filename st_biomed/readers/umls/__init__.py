@@ -146,7 +146,8 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
             REL, ``"rel"`` names all of them by their REL, ``"none"`` keeps parents only.
         inverses: Whether to keep both of two inverse relations; on by default. Otherwise the first by name of each
             pair in MRDOC is kept.
-        least_relation_rows: Relations with fewer kept rows are dropped as rare; by default 1, which drops none.
+        least_relation_rows: Relations with fewer rows are dropped as rare; by default 1, which drops none. The rows are
+            counted after the other options of relations and before concepts are chosen.
         definitions: Whether to read MRDEF if it exists; on by default.
 
     Raises:
