@@ -23,6 +23,7 @@ from functools import cache, partial
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files import check_writable, replace_text
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.select_results import one_of_each
 from st_biomed.metrics.seed_interval import seed_interval
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=1000, help="draws of units for each interval and each test")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
+    check_writable(arguments.output, file=True)
     if all(path.is_file() for path in arguments.results):
         of_trials, notes = figures_of_trials(arguments.results)
         text = report(of_trials, arguments.reference, notes)
@@ -60,8 +62,9 @@ def main() -> None:
         found = figures(chosen.results, arguments.also, arguments.reference)
         tests = tests_over_units(chosen.results, folder, found, arguments.reference, arguments.resamples)
         text = report(found, arguments.reference, chosen.notes, tests)
-    arguments.output.write_text(text, encoding="utf-8")
     print(text)
+    arguments.output.parent.mkdir(parents=True, exist_ok=True)
+    replace_text(arguments.output, text)
 
 
 def figures(results: Iterable[Result], also: Collection[str] = (), reference: str = "") -> Figures:
@@ -104,9 +107,14 @@ def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:
         present = [line for line in lines if line.get("common", "") == lines[-1].get("common", "")]
         if others := sorted({line["trial"] for line in lines if line not in present}):
             notes.append(f"Left out, made with another configuration or terminology: {', '.join(others)} of {file}.")
+        shares: dict[str, set[float]] = {}
+        for line in present:
+            shares.setdefault(line["trial"], set()).add(line["share"])
         for line in present:
             cell, _, seed = line["trial"].rpartition("-")
-            of_cell, of_seed = (f"{cell} {line['share']:g}", int(seed)) if seed.isdigit() else (line["trial"], None)
+            of_cell, of_seed = (cell, int(seed)) if seed.isdigit() else (line["trial"], None)
+            if of_seed is not None or len(shares[line["trial"]]) > 1:
+                of_cell = f"{of_cell} {line['share']:g}"
             for metric in line.keys() - {"trial", "share", "time", "made_of", "common"}:
                 found.setdefault(metric, {}).setdefault(of_cell, {})[of_seed] = line[metric]
     return found, notes

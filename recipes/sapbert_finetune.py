@@ -142,9 +142,8 @@ def folds_to_train(
     if len(folds) > 1:
         several = {"push_to_hub": push_target(training) is not None, "resume_from_checkpoint": resume_point(training)}
         for option in (option for option, asked in several.items() if asked):
-            raise InputError(
-                f"{option}: {protocol.name} has {len(folds)} folds; --fold says which one, e.g. --fold {folds[0]}"
-            )
+            own = f"--fold {folds[0]} --output_dir {training.output_dir or 'out/sapbert_finetuned'}/fold-{folds[0]}"
+            raise InputError(f"{option}: {protocol.name} has {len(folds)} folds; name one with its folder, e.g. {own}")
     return folds or [None]
 
 

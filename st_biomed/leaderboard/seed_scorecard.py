@@ -54,7 +54,7 @@ class RecipeData(TypedDict):
 
 
 def recipe_scorecards(scorecards: Sequence[ScorecardData], runs: Mapping[str, RunData]) -> list[RecipeData]:
-    """Scorecards of groups of runs whose records differ only in the seed.
+    """Scorecards of groups of runs whose records differ only in the seed; of equal seeds the last model counts.
 
     Args:
         scorecards: Scorecards of models against one base.
@@ -65,9 +65,10 @@ def recipe_scorecards(scorecards: Sequence[ScorecardData], runs: Mapping[str, Ru
         if scorecard["model"] in runs:
             groups.setdefault(_but_for_the_seed(runs[scorecard["model"]]), []).append(scorecard)
     scorecards_of_recipes = []
-    for group in groups.values():
+    for members in groups.values():
+        group = list({runs[scorecard["model"]]["seed"]: scorecard for scorecard in members}.values())
         seeds = [runs[scorecard["model"]]["seed"] for scorecard in group]
-        if len(set(seeds)) == len(seeds) > 1:
+        if len(seeds) > 1:
             scorecards_of_recipes.append(_together(group, runs[group[0]["model"]]["recipe"], seeds))
     return scorecards_of_recipes
 

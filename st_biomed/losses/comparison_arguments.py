@@ -41,6 +41,7 @@ class ComparisonArguments:
                 to the loss or out of its range.
         """
         options: dict[str, Any] = parse_loss_options(self.loss_options)
+        options["mini_batch_size"] = getattr(self, "mini_batch_size", None)  # of the arguments beside these
         loss_by_name(self.loss, None, miner=self.miner, form=self.loss_form, **options)
 
     def compared_loss(self, model: nn.Module, lookup: Terminology, **options: Any) -> nn.Module:

@@ -28,6 +28,7 @@ from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
 from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate
 from st_biomed.training.output import resume_point
+from st_biomed.training.same_run import begin_or_go_on
 from st_biomed.training.trained_parameters import check_trainable, freeze_adapters
 
 if TYPE_CHECKING:
@@ -128,9 +129,30 @@ def train_encoder(
         InputError: An error of :func:`~st_biomed.modules.lora.add_lora`,
             :func:`~st_biomed.training.trained_parameters.freeze_adapters`,
             :func:`~st_biomed.training.trained_parameters.check_trainable` or
-            :func:`~st_biomed.training.optimizer.decay_layers`, or the weights of the best checkpoint were not loaded.
+            :func:`~st_biomed.training.optimizer.decay_layers`, the run that is resumed began with other settings, or the
+            weights of the best checkpoint were not loaded.
     """
     dev = measured_in_training(training, dev)
+    begin_or_go_on(record, training)
+    return train_begun(model, recipe, training, rows, loss, record, *callbacks, dev=dev, collator=collator)
+
+
+def train_begun(
+    model: SentenceTransformer,
+    recipe: EncoderArguments,
+    training: SentenceTransformerTrainingArguments,
+    rows: Any,
+    loss: nn.Module | Mapping[str, nn.Module],
+    record: RunRecord,
+    *callbacks: TrainerCallback,
+    dev: BaseEvaluator | None = None,
+    collator: Any = None,
+) -> SentenceTransformerTrainer:
+    """As :func:`train_encoder`, of a run or phase whose settings were compared with those with which it began.
+
+    Raises:
+        InputError: As of :func:`train_encoder`.
+    """
     if recipe.adapter == "lora":
         add_lora(model, only_merged=True)
     if recipe.adapter != "none":

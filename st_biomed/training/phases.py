@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,6 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 from torch import nn
 from transformers import TrainerCallback, set_seed
 
-from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError
@@ -26,18 +25,12 @@ from st_biomed.files import replacing, settle
 from st_biomed.release.run_data import read_run, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments
+from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.checkpoints import last_whole, set_aside, step_of
-from st_biomed.training.encoder_run import train_encoder
+from st_biomed.training.encoder_run import train_begun
 from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
-from st_biomed.training.same_run import check_same
-
-_BEGUN = "begun.json"
-"""Beside the checkpoints of an unfinished phase: the record with which it began."""
-
-_AVERAGING = {argument.name for argument in fields(AveragingArguments)}
-"""The average with the base is made of finished phases."""
+from st_biomed.training.same_run import AVERAGING, BEGUN, check_same
 
 
 @dataclass
@@ -140,7 +133,7 @@ class Phases:
         losses = dict(loss) if isinstance(loss, Mapping) else {name: loss}
         own.add_losses(losses)
         record.add_losses(losses)
-        may_change = {*self.free, *_AVERAGING, *free}
+        may_change = {*self.free, *AVERAGING, *free}
         if self.resumes and (finished / "run.json").is_file():
             earlier = read_run(finished / "run.json")
             check_same(earlier, own.to_dict(), training, finished, free=may_change, adapted=True)
@@ -152,7 +145,8 @@ class Phases:
             set_seed(training.seed)
             own.add_training_arguments(training)
             self._go_on(training, work, own, may_change)
-            train_encoder(model, recipe, training, rows, loss, own, *callbacks, dev=dev)
+            dev = measured_in_training(training, dev)
+            train_begun(model, recipe, training, rows, loss, own, *callbacks, dev=dev)
             check_finite(model, self.folders)
             with training.main_process_first(desc=name):
                 if training.should_save:
@@ -174,7 +168,7 @@ class Phases:
             InputError: The phase was begun with other settings.
         """
         found, passed = last_whole(work) if self.resumes else (None, {})
-        begun = work / _BEGUN
+        begun = work / BEGUN
         if found is not None and begun.is_file():
             check_same(read_run(begun), own.to_dict(), training, work, free=may_change, adapted=True)
         with training.main_process_first(desc="checkpoint"):

@@ -1,16 +1,29 @@
-"""Whether a finished run or phase was trained as the present one: what decides its weights is in its ``run.json``."""
+"""Whether a finished or interrupted run or phase was trained as the present one: what decides its weights is in its record."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import fields
 from pathlib import Path, PurePath
 from typing import Any
 
 from transformers import TrainingArguments
 
+from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.errors import InputError, shown
 from st_biomed.release.portable import plain
-from st_biomed.release.run_data import RunData
+from st_biomed.release.run_data import RunData, read_run, write_run
+from st_biomed.release.run_record import RunRecord
+from st_biomed.training.output import resume_point
+
+BEGUN = "begun.json"
+"""The record of a run or phase as it began, beside its checkpoints."""
+
+AVERAGING = {argument.name for argument in fields(AveragingArguments)}
+"""Arguments of recipes that decide nothing until training has ended."""
+
+_STEPS = ("num_train_epochs", "max_steps")
+"""Arguments of the trainer by which a resumed run may be longer."""
 
 _TRAINER = (
     *("learning_rate", "learning_rate_mapping", "lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps"),
@@ -33,6 +46,31 @@ _FREE = {
     *("overwrite", "processes", "seeds", "trust_remote_code"),
 }
 """Arguments of recipes that may differ."""
+
+
+def begin_or_go_on(record: RunRecord, training: TrainingArguments) -> None:
+    """Keep the record of a run that begins, and refuse to resume one with other settings, except for its steps.
+
+    A checkpoint of an earlier run, which was set aside, has no record any more and is not checked.
+
+    Args:
+        record: The record of the present run, with its losses.
+        training: The trainer's arguments, as training takes them.
+
+    Raises:
+        InputError: An error of :func:`check_same`.
+    """
+    record.add_training_arguments(training)
+    point, work = resume_point(training), Path(training.output_dir or ".")
+    home = Path(point).parent if isinstance(point, str) else work
+    if point and (home / BEGUN).is_file() and not (isinstance(point, str) and Path(point).name.startswith("earlier-")):
+        earlier, given = read_run(home / BEGUN), plain(training.to_dict())
+        earlier["training_arguments"] |= {name: given[name] for name in _STEPS}
+        check_same(earlier, record.to_dict(), training, home, free=AVERAGING, adapted=True)
+    with training.main_process_first(desc="record"):
+        if training.should_save and not (point and (work / BEGUN).is_file()):
+            work.mkdir(parents=True, exist_ok=True)
+            write_run(record.to_dict(), work / BEGUN)
 
 
 def check_same(

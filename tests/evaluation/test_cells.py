@@ -86,7 +86,14 @@ def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
     parts = write_trials(
         tmp_path / "parts", ("base", 0.0, 0.1), ("all-0", 0.8, 0.2), ("all-0", 1.0, 0.4), ("all-1", 0.8, 0.3)
     )
-    controls = write_trials(tmp_path / "controls", ("base", 0.0, 0.1), ("shuffled-1", 0.8, 0.2), ("cut-off", 0.0, 0.9))
+    controls = write_trials(
+        tmp_path / "controls",
+        ("base", 0.0, 0.1),
+        ("shuffled-1", 0.8, 0.2),
+        ("cut-off", 0.0, 0.9),
+        ("mild", 1.0, 0.9),
+        ("mild", 0.5, 0.7),
+    )
     found, notes = figures_of_trials([Path(parts), Path(controls)])
     assert notes == [] and found == {
         "acc": {
@@ -95,6 +102,8 @@ def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
             "all 1": {0: 0.4},
             "shuffled 0.8": {1: 0.2},
             "cut-off": {None: 0.9},
+            "mild 1": {None: 0.9},
+            "mild 0.5": {None: 0.7},
         }
     }
     given = ["cells.py", parts, controls, "--reference", "all 0.8", "-o", str(tmp_path / "report.md")]

@@ -220,6 +220,13 @@ def test_other_runs_are_not_taken_together(runs: dict[str, RunData]):
     assert recipe_scorecards(three_seeds()[:2], runs) == []
 
 
+def test_a_seed_that_ran_twice_counts_once():
+    """Would catch a table of all seeds that is gone as soon as one of them was trained again."""
+    runs = {"s0": run_of_seed(0), "s1": run_of_seed(1), "s2": run_of_seed(0)}
+    (found,) = recipe_scorecards(three_seeds(), runs)
+    assert (found["models"], found["seeds"]) == (["s2", "s1"], [0, 1])
+
+
 def test_arguments_of_a_run_make_no_other_recipe():
     first = run_of_seed(0, seeds=[0, 1], overwrite=True, cache_dir="out/vectors", keep_trained=True)
     runs = {"s0": first, "s1": run_of_seed(1, seeds=[1], overwrite=False, cache_dir=None, keep_trained=False)}

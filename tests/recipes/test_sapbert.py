@@ -159,6 +159,22 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
 
 
 @pytest.mark.long
+def test_a_run_is_not_resumed_with_other_settings(run):
+    """Catches a rate, a seed or a moving average that the checkpoint overrules while the record has the new one."""
+    steps = ["--save_strategy", "steps", "--save_steps", 2]
+    checkpoint = run(*LONGER, *steps, "--ema_decay", 0.9).with_name("out-training") / "checkpoint-2"
+    resumed = [*LONGER, *steps, "--resume_from_checkpoint", checkpoint]
+    for other, message in (
+        (["--ema_decay", 0.9, "--learning_rate", 0.5], "learning_rate .*found 0.5"),
+        (["--ema_decay", 0.9, "--seed", 7], "seed .*found 7"),
+        ([], "ema_decay 0.9, found None"),
+    ):
+        with pytest.raises(InputError, match=f"out-training: was trained with {message}"):
+            run(*resumed, *other, output="again")
+    run(*resumed, "--ema_decay", 0.9, "--average", 0.5, "--max_steps", 5, output="again")  # longer, and averaged
+
+
+@pytest.mark.long
 def test_several_seeds_are_several_releases_and_their_mean(run, capsys: pytest.CaptureFixture[str]):
     """Catches runs that share a seed, a folder or a model."""
     folder = run("--seeds", 1, 2, "--push_to_hub", "false")
@@ -223,7 +239,10 @@ def test_values_of_a_file_may_stay_where_an_argument_ends_their_use(tmp_path: Pa
         (["--miner", "triplets"], "did you mean 'triplet'"),
         (["--adapter", "lorra"], "unknown adapter 'lorra'.*did you mean 'lora'"),
         (["--adapter", "bottleneck", "--adapter_size", "medium"], "unknown adapter_size 'medium'"),
-        (["--loss", "circle", "--mini_batch_size", "4"], "loss 'circle' has no cached form"),
+        (
+            ["--loss", "circle", "--mini_batch_size", "4", "--terminology", "nowhere"],
+            "loss 'circle' has no cached form",
+        ),
         (["--loss_options", "beta"], "loss_options must have the form NAME=NUMBER,..., found 'beta'"),
         (["--seeds", "1", "1"], "each is run once, found 1 1"),
         (["--seeds", "1", "2", "--resume_from_checkpoint", "."], r"with --seeds it takes true, found \."),

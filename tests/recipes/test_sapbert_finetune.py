@@ -131,11 +131,15 @@ def test_one_fold_may_be_asked_for(run):
     [
         (["--fold", 3], FOLDS, "fold: zorb has 1, 2, found 3"),
         (["--fold", 1], PROTOCOL, "fold: data sets of format 'ncbi_disease' have no folds, found 1"),
-        (["--push_to_hub", "me/zorb"], FOLDS, "push_to_hub: zorb has 2 folds; --fold says which one, e.g. --fold 1"),
+        (
+            ["--push_to_hub", "me/zorb"],
+            FOLDS,
+            "push_to_hub: zorb has 2 folds; name one with its folder, e.g. --fold 1 --output_dir .*/fold-1",
+        ),
         (
             ["--resume_from_checkpoint", "true"],
             FOLDS,
-            "resume_from_checkpoint: zorb has 2 folds; --fold says which one, e.g. --fold 1",
+            "resume_from_checkpoint: zorb has 2 folds; name one with its folder, e.g. --fold 1 --output_dir .*/fold-1",
         ),
         ([], FOLDS.replace("[1, 2]", "[1, 7]"), "fold_7/standard.txt: no such file"),
         (["--base_model", "no/thing"], FOLDS.replace("[1, 2]", "[1, 7]"), "base model 'no/thing' is not a local"),
