@@ -31,7 +31,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,14 +44,14 @@ from transformers import set_seed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from evaluation.trial_lines import Turn, left_of, next_trial, write
+from evaluation.trial_lines import Turn, check_mixes, left_of, next_trial, write
 from recipes import open_encoder
 from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.encoder import computes_bf16
 from st_biomed.encoder.load import load_encoder
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, shown
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
@@ -61,6 +61,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.files import replacing, replacing_file
 from st_biomed.files.sealed import checksum, checksum_of
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
+from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.portable import plain
 from st_biomed.samplers import EpochCallback
@@ -75,6 +76,12 @@ BENCHMARKS = ("mayosrs", "umnsrs_similarity_modified", "umnsrs_relatedness_modif
 WEIGHTS = (".safetensors", ".bin")
 DICTIONARY = 3000
 """Names of NCBI disease's dictionary beside those of the concepts that are meant."""
+
+COMMON = (
+    *("base_model", "pooling", "terminology", "trees", "benchmarks", "split_seed", "runs"),
+    *(argument.name for argument in fields(HeldOutNameArguments)),
+)
+"""Arguments of the recipe that all trials of a file have in common."""
 
 Settings = tuple[OpenEncoderArguments, SentenceTransformerTrainingArguments]
 State = dict[str, Tensor]
@@ -94,6 +101,9 @@ def main() -> None:
         raise SystemExit(in_processes([sys.executable, *sys.argv], arguments.workers))
     turn = Turn(arguments.worker or 0, arguments.workers)
     recipe, training = settings(arguments.config, "")
+    check_mixes(arguments.trials)
+    for trial in read_yaml(arguments.trials).values():
+        settings(arguments.config, trial.get("arguments", ""))
     data = open_encoder.read(recipe, training)
     suite = development(data)
     results = arguments.output / "results.jsonl"
@@ -118,7 +128,7 @@ def main() -> None:
             ):
                 time.sleep(1)  # another process trains it
             parts = [weights_of(part, name, others.get(part), identity, arguments.output) for part in trial["mix"]]
-            weights = [1 - sum(trial["mix"].values()), *trial["mix"].values()]
+            weights = [max(0.0, 1 - sum(trial["mix"].values())), *trial["mix"].values()]
             shares = {1.0: average([base.state_dict(), *parts], weights, base)}
         else:
             kept = arguments.output / f"{name}.pt"
@@ -187,11 +197,17 @@ def settings(config: str, arguments: str) -> Settings:
     """The settings of a trial.
 
     Raises:
-        InputError: One is invalid, or the trial would train parts alone beside its own encoder.
+        InputError: One is invalid or is not the trial's own: data, base model and what is measured are the
+            configuration's; or the trial would train parts alone beside its own encoder.
     """
-    recipe, training = read_settings(
-        (OpenEncoderArguments, SentenceTransformerTrainingArguments), [config, *shlex.split(arguments)]
-    )
+    kinds = (OpenEncoderArguments, SentenceTransformerTrainingArguments)
+    recipe, training = read_settings(kinds, [config, *shlex.split(arguments)])
+    common, _ = read_settings(kinds, [config])
+    for name in COMMON:
+        if (found := getattr(recipe, name)) != (wanted := getattr(common, name)):
+            raise InputError(
+                f"{arguments}: {name} is that of the configuration, {shown(wanted)}, found {shown(found)}"
+            )
     open_encoder.without_none(recipe)
     open_encoder.check(recipe)
     if recipe.alone:

@@ -34,14 +34,43 @@ def next_trial(
         InputError: A trial of another form.
     """
     for place, (name, trial) in enumerate(read_yaml(trials).items()):
-        kinds = list(trial) if isinstance(trial, dict) else []
-        if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
-            raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
+        check_form(trials, name, trial)
         if place % turn.of != turn.place:
             continue
         if left := left_of(results, name, trial, made_of(name, trial)):
             return name, trial, left
     return None
+
+
+def check_form(trials: Path, name: str, trial: Any) -> None:
+    """Reject an entry of another form.
+
+    Raises:
+        InputError: With the file and the entry.
+    """
+    kinds = list(trial) if isinstance(trial, dict) else []
+    if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
+        raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
+
+
+def check_mixes(trials: Path) -> None:
+    """Reject a mix of trials that do not stand above it, and of shares that no average has.
+
+    Raises:
+        InputError: With the file and the mix.
+    """
+    above: set[str] = set()
+    for name, trial in read_yaml(trials).items():
+        check_form(trials, name, trial)
+        shares = trial.get("mix", {})
+        for part in shares:
+            if part not in above and not Path(part).is_dir():
+                raise InputError(
+                    f"{trials}: {name}: expected trials above it and folders of models in mix, found {part}"
+                )
+        if "mix" in trial and not (shares and min(shares.values()) > 0 and sum(shares.values()) <= 1 + 1e-6):
+            raise InputError(f"{trials}: {name}: expected shares above 0 that add up to 1 or less, found {shares}")
+        above.add(name)
 
 
 def left_of(results: Path, name: str, trial: dict[str, Any], made_of: str) -> list[float]:

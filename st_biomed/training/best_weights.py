@@ -22,11 +22,23 @@ class BestWeightsCallback(TrainerCallback):
     :class:`~st_biomed.training.moving_average.MovingAverageCallback`.
 
     Raises:
-        InputError: When training ends: the model is not that of the best checkpoint.
+        InputError: When training begins: the checkpoint that is resumed knows a best figure, and its best checkpoint is not
+            there. When training ends: the model is not that of the best checkpoint.
     """
 
     def __init__(self) -> None:
         self._digests: dict[str, str] = {}
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        """The host forgets a best checkpoint that it does not find, such as one that was set aside, and keeps its figure."""
+        if args.load_best_model_at_end and state.best_metric is not None and state.best_model_checkpoint is None:
+            raise InputError(
+                f"--resume_from_checkpoint {args.resume_from_checkpoint}: its best checkpoint, with "
+                f"{args.metric_for_best_model} {state.best_metric:.4f}, is not where it was: rename earlier-checkpoint-N of "
+                "that run to checkpoint-N, or give --load_best_model_at_end false for the last weights"
+            )
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         best = Path(state.best_model_checkpoint or "").name

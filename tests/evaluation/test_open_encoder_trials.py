@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from evaluation.open_encoder_trials import in_processes, kept_weights, made_of, settings, weights_of
-from evaluation.trial_lines import Turn, lines_of, next_trial, write
+from evaluation.trial_lines import Turn, check_mixes, lines_of, next_trial, write
 from st_biomed.errors import InputError
 
 CONFIGS = Path(__file__).parents[2] / "recipes" / "configs"
@@ -87,6 +87,27 @@ def test_a_trial_of_another_form_is_refused(tmp_path: Path, trial: str):
         next_trial(tmp_path / "trials.yaml", tmp_path / "results.jsonl")
 
 
+@pytest.mark.parametrize(
+    ("mix", "message"),
+    [
+        ("{later: 1}", "both: expected trials above it and folders of models in mix, found later"),
+        ("{both: 1}", "both: expected trials above it"),
+        ("{mild: 0.8, FOLDER: 0.3}", "both: expected shares above 0 that add up to 1 or less, found"),
+        ("{mild: 0}", "both: expected shares above 0"),
+        ("{}", "both: expected shares above 0"),
+    ],
+)
+def test_a_mix_that_cannot_be_made_is_refused_before_any_training(tmp_path: Path, mix: str, message: str):
+    """Catches two processes that wait for each other's trials, and a sum that is found after hours."""
+    trials = tmp_path / "trials.yaml"
+    lines = "mild: {removed: 1}\nboth: {mix: MIX}\nlater: {removed: 2}\n"
+    trials.write_text(lines.replace("MIX", mix.replace("FOLDER", str(tmp_path))))
+    with pytest.raises(InputError, match=message):
+        check_mixes(trials)
+    trials.write_text(lines.replace("MIX", "{mild: 0.1, FOLDER: 0.9}".replace("FOLDER", str(tmp_path))))
+    check_mixes(trials)
+
+
 def test_each_process_takes_its_own_trials(tmp_path: Path):
     """Catches a trial that two processes train, and one that none does."""
     trials, results = tmp_path / "trials.yaml", tmp_path / "results.jsonl"
@@ -117,10 +138,13 @@ def test_the_status_of_processes_is_that_of_one_that_failed(code: str, status: i
     [
         ("--alone hierarchy", "--alone hierarchy: a trial trains one encoder; found --alone hierarchy"),
         ("--alone trees", "alone: none, or different ones of"),
+        ("--pooling cls", "--pooling cls: pooling is that of the configuration, "),
+        ("--terminology icd10cm", "--terminology icd10cm: terminology is that of the configuration, "),
+        ("--held_out_names 9", "--held_out_names 9: held_out_names is that of the configuration, "),
     ],
 )
-def test_a_trial_with_parts_alone_is_refused(arguments: str, message: str):
-    """Catches a trial that reports the recipe without them."""
+def test_a_trial_with_what_it_does_not_use_is_refused(arguments: str, message: str):
+    """Catches a trial that reports the recipe without its parts alone, or with data and a pooling that it did not have."""
     with pytest.raises(InputError) as error:
         settings(str(CONFIGS / "open_encoder_smoke.yaml"), arguments)
     assert str(error.value).startswith(message)

@@ -45,7 +45,7 @@ class Watch(TrainerCallback):
             file.write_text("{")
 
 
-def train(model: SentenceTransformer, folder: Path, watch: Watch, **changed: Any) -> None:
+def train(model: SentenceTransformer, folder: Path, watch: Watch, resumed: Path | None = None, **changed: Any) -> None:
     recipe = EncoderArguments(base_model="tiny", **changed)
     training = SentenceTransformerTrainingArguments(
         output_dir=str(folder),
@@ -59,6 +59,7 @@ def train(model: SentenceTransformer, folder: Path, watch: Watch, **changed: Any
         load_best_model_at_end=True,
         metric_for_best_model="score",
         disable_tqdm=True,
+        resume_from_checkpoint=None if resumed is None else str(resumed),
     )
     loss = MultiSimilarityLoss(model, miner=None)
     rows = Dataset.from_dict({"text": NAMES, "label": [0, 0, 1, 1, 2, 2, 3, 3]})
@@ -73,6 +74,18 @@ def test_the_best_weights_are_loaded(tiny_bert: SentenceTransformer, tmp_path: P
     train(tiny_bert, tmp_path, watch, **changed)
     assert len(set(watch.digests.values())) == 3
     assert (model_digest(tiny_bert) == watch.digests[2]) == (not changed)
+
+
+def test_a_best_checkpoint_that_was_set_aside_is_missed_before_training(
+    tiny_bert: SentenceTransformer, tmp_path: Path
+):
+    """Catches the last weights in place of the best, which the host forgets where their checkpoint has another name."""
+    train(tiny_bert, tmp_path, Watch())
+    best = (tmp_path / "checkpoint-2").rename(tmp_path / "earlier-checkpoint-2")
+    with pytest.raises(InputError, match=r"its best checkpoint, with score 1\.0000, is not where it was: rename"):
+        train(tiny_bert, tmp_path, Watch(), tmp_path / "checkpoint-3")
+    best.rename(tmp_path / "checkpoint-2")
+    train(tiny_bert, tmp_path, Watch(), tmp_path / "checkpoint-3")
 
 
 def test_a_model_that_is_frozen_as_a_whole_is_refused(tiny_bert: SentenceTransformer, tmp_path: Path):
