@@ -50,7 +50,7 @@ from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
 from st_biomed.training.finish import measure_and_release
-from st_biomed.training.italian_stage_folders import STAGES, StageFolders, check_retention, check_stages
+from st_biomed.training.italian_stage_folders import STAGES, StageFolders, check_outputs, check_retention, check_stages
 from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.training.readings import italian_readings
 from st_biomed.training_data.context_arguments import ContextArguments
@@ -114,6 +114,8 @@ def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         check_writable(written)
     with lock(folder) if is_main(training) else nullcontext():
         check_stages(recipe, stages, left)
+        if is_main(training):
+            check_outputs(folder, stages, recipe.overwrite)
         terminology = left.keep_terminology(recipe, training)
         for stage in stages:
             print(f"\n== {stage}")

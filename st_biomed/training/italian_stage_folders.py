@@ -13,7 +13,7 @@ from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import chosen_benchmarks
-from st_biomed.files import settle
+from st_biomed.files import check_output, settle
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.checks import check_unused
 from st_biomed.terminology import Terminology
@@ -129,6 +129,20 @@ def check_retention(recipe: Any) -> None:
     if recipe.stage not in ("all", "contrastive", "pipelined"):
         where = f"stage {recipe.stage}, whose settings are those of {recipe.stage}_settings"
         check_unused(recipe, RETENTION, where, by=("stage",))
+
+
+def check_outputs(folder: Path, stages: Sequence[str], overwrite: bool) -> None:
+    """Raise InputError if a stage has a release that may not be replaced, before the first stage is trained.
+
+    The stage kge resumes, or keeps what is there, by itself.
+
+    Raises:
+        InputError: As of :func:`~st_biomed.files.check_output`.
+    """
+    for stage in stages:
+        if stage != "kge":
+            written = folder / ("injected" if stage == "inject" else stage)
+            check_output(written, what="a release", is_own=lambda _: True, marker="run.json", overwrite=overwrite)
 
 
 def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None:

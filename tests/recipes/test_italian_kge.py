@@ -286,3 +286,13 @@ def test_a_terminology_that_no_stage_used_yet_holds_nothing_up(tmp_path: Path) -
     Terminology.read("toy").subset(below=["TOY:D0"]).save(tmp_path / "out" / "terminology")
     run("--stage", "kge", "--output_dir", tmp_path / "out")
     assert Terminology.load(tmp_path / "out" / "terminology").digest == Terminology.read("toy").digest
+
+
+def test_a_release_of_a_later_stage_is_seen_before_the_first_one(texts: Path, tmp_path: Path) -> None:
+    """Catches hours of earlier stages that end at a folder that may not be replaced."""
+    out = tmp_path / "out"
+    (out / "pipelined").mkdir(parents=True)
+    (out / "pipelined" / "run.json").write_text("{}")
+    with pytest.raises(InputError, match="out/pipelined: already contains a release"):
+        run("--corpus", texts, "--output_dir", out, "--overwrite", "false")
+    assert not (out / "vocabulary").exists()
