@@ -163,9 +163,9 @@ def run(
         raise InputError(
             f"components must be at most {width}, the dimension of the base model, found {recipe.components}"
         )
-    before = measure_before(suite, model, training, train)
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     dev = measured_in_training(training, suite.dev)
+    before = measure_before(suite, model, training, train)
 
     # Data and loss of phase 1.
     part = recipe.definitions(model, train, folders.work / "terminology")

@@ -190,8 +190,9 @@ def run(
     # Model.
     model = recipe.encoder()
     train, coverage = recipe.with_corpus(train, model.tokenizer)
-    before = measure_before(suite, model, training, train)
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
+    measured = measured_in_training(training, dev)
+    before = measure_before(suite, model, training, train)
     phases.begin(train)
     texts = recipe.texts_data()
     record = record_run(
@@ -205,7 +206,6 @@ def run(
         **recipe.recorded(coverage, texts),
     )
     record.add_training_arguments(training, changed_arguments(training))
-    measured = measured_in_training(training, dev)
 
     # Data and loss of each part, then train; each training starts from the base model, their teacher.
     students: dict[str, SentenceTransformer] = {}

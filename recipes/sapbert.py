@@ -34,7 +34,7 @@ from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeC
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_unused, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
+from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, measure_and_release
@@ -197,6 +197,7 @@ def run(
     loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
+    dev = measured_in_training(training, suite.dev)
     if before is None:
         before = measure_before(suite, model, training, train)
     if recipe.adapter == "bottleneck":
@@ -224,7 +225,7 @@ def run(
         HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
         if recipe.neighbors
         else EpochCallback(),
-        dev=suite.dev,
+        dev=dev,
     )
 
     # Measure and release.

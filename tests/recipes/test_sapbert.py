@@ -158,6 +158,13 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
     assert any(not torch.equal(unbroken[name], half[name]) for name in unbroken)
 
 
+def test_a_mistyped_metric_is_found_before_the_base_model_is_measured(run, monkeypatch: pytest.MonkeyPatch):
+    """Catches an error that waits until every benchmark has been measured."""
+    monkeypatch.setattr(sapbert, "measure_before", None)
+    with pytest.raises(InputError, match="metric_for_best_model"):
+        run("--eval_strategy", "steps", "--eval_steps", 2, "--metric_for_best_model", "zorb")
+
+
 @pytest.mark.long
 def test_a_run_is_not_resumed_with_other_settings(run):
     """Catches a rate, a seed or a moving average that the checkpoint overrules while the record has the new one."""
