@@ -43,7 +43,7 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
             parts: Names of the parts.
         """
         for name, part in (("corpus", "definitions"), ("distilled_texts", TEXTS)):
-            if part not in parts and later(self, name, ("parts",)):
+            if getattr(self, name) and part not in parts and later(self, name, ("parts",)):
                 carry_origins(self, self, {name})
                 setattr(self, name, [])
 
