@@ -26,32 +26,31 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import argparse
 import json
-import shlex
 import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
+from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from transformers import set_seed
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from evaluation.trial_lines import Turn, check_mixes, left_of, next_trial, write
+from evaluation.trial_settings import Settings, settings
 from recipes import open_encoder
-from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.encoder import computes_bf16
 from st_biomed.encoder.load import load_encoder
-from st_biomed.errors import InputError, shown
+from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
@@ -61,11 +60,10 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.files import replacing, replacing_file
 from st_biomed.files.sealed import checksum, checksum_of
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
-from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.release.portable import plain
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.recipe import read_settings, run_recipe
+from st_biomed.settings.recipe import run_recipe
 from st_biomed.settings.yaml_files import read_yaml
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.encoder_run import record_run, train_encoder
@@ -77,13 +75,6 @@ WEIGHTS = (".safetensors", ".bin")
 DICTIONARY = 3000
 """Names of NCBI disease's dictionary beside those of the concepts that are meant."""
 
-COMMON = (
-    *("base_model", "pooling", "terminology", "trees", "benchmarks", "split_seed", "runs"),
-    *(argument.name for argument in fields(HeldOutNameArguments)),
-)
-"""Arguments of the recipe that all trials of a file have in common."""
-
-Settings = tuple[OpenEncoderArguments, SentenceTransformerTrainingArguments]
 State = dict[str, Tensor]
 
 
@@ -191,32 +182,6 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
         recipe, training = settings(config, trial.get("arguments", ""))
         how += [plain(asdict(recipe)), training.seed, deciding(training)]
     return checksum(json.dumps(how, sort_keys=True).encode())
-
-
-def settings(config: str, arguments: str) -> Settings:
-    """The settings of a trial.
-
-    Raises:
-        InputError: One is invalid or is not the trial's own: data, base model and what is measured are the
-            configuration's; or the trial would train parts alone beside its own encoder.
-    """
-    kinds = (OpenEncoderArguments, SentenceTransformerTrainingArguments)
-    recipe, training = read_settings(kinds, [config, *shlex.split(arguments)])
-    common, _ = read_settings(kinds, [config])
-    for name in COMMON:
-        if (found := getattr(recipe, name)) != (wanted := getattr(common, name)):
-            raise InputError(
-                f"{arguments}: {name} is that of the configuration, {shown(wanted)}, found {shown(found)}"
-            )
-    open_encoder.without_none(recipe)
-    open_encoder.check(recipe)
-    if recipe.alone:
-        raise InputError(
-            f"{arguments}: a trial trains one encoder; found --alone {' '.join(recipe.alone)}: train the part in a trial "
-            "of its own (--parts), and average both with mix"
-        )
-    training.eval_strategy = training.save_strategy = "no"
-    return recipe, recipe.training_arguments(training)
 
 
 def development(data: open_encoder.Data) -> EvaluatorSuite:

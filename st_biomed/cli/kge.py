@@ -82,11 +82,14 @@ def _measured(
 
 
 def _without(triples: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """The distinct triples ``[T, 3]`` that the others do not have."""
+    """The distinct triples ``[T, 3]`` that the others do not have, in ascending order."""
     import numpy as np
 
-    rest = {*map(tuple, triples.tolist())} - {*map(tuple, others.tolist())}
-    return np.array(sorted(rest), dtype=np.int64).reshape(-1, 3)
+    rows, place = np.unique(np.concatenate([triples, others]), axis=0, return_inverse=True)
+    is_kept = np.zeros(len(rows), dtype=bool)
+    is_kept[place[: len(triples)]] = True
+    is_kept[place[len(triples) :]] = False
+    return rows[is_kept]
 
 
 def _write(figures: dict[str, float], path: Path | None, folder: Path) -> None:
