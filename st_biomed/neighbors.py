@@ -31,6 +31,11 @@ _LONGEST = 2.0**62  # of a vector: float32 has room for the square of the sum of
 Rows = TypeVar("Rows", np.ndarray, Tensor)
 
 
+def search_device(device: str | None) -> str:
+    """The device of a search: the given one; ``None`` for a GPU if there is one."""
+    return device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+
 def nearest(
     queries: Rows,
     vectors: np.ndarray | Tensor,

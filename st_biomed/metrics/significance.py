@@ -11,6 +11,7 @@ from typing import NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
+from scipy.sparse import csr_array, issparse
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Draws, draws_of
@@ -18,6 +19,7 @@ from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Draws, 
 logger = logging.getLogger(__name__)
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
+_SPARSE = ("data", "indices", "indptr", "shape")  # of a sparse array, in a file
 
 
 class Interval(NamedTuple):
@@ -51,7 +53,8 @@ class Units:
 
     Args:
         unit: The unit to draw: mention, pair, concept, relation, triple.
-        rows: Numbers of each unit, ``[N, C]``; ``[N]`` for a plain mean.
+        rows: Numbers of each unit, ``[N, C]``; ``[N]`` for a plain mean. A sparse array for a statistic of sums, whose groups
+            may be many.
         statistic: One of :data:`~st_biomed.metrics.unit_draws.STATISTICS`.
         clusters: Clusters that are drawn with all their units, e.g. the document of each mention, ``[N]``.
 
@@ -67,30 +70,33 @@ class Units:
     """
 
     unit: str
-    rows: np.ndarray
+    rows: np.ndarray | csr_array
     statistic: str = "mean"
     clusters: np.ndarray | None = None
 
     def __post_init__(self) -> None:
-        rows = np.asarray(self.rows, dtype=np.float64)
+        sparse = issparse(self.rows)
+        rows = csr_array(self.rows, dtype=np.float64) if sparse else np.asarray(self.rows, dtype=np.float64)
         if rows.ndim == 1 and self.statistic == "mean":
             rows = np.stack([rows, np.ones_like(rows)], axis=1)
         check_name("statistic", self.statistic, STATISTICS)
-        if rows.ndim != 2 or not len(rows):
+        if sparse and self.statistic not in OF_SUMS:
+            raise InputError(f"{self.unit}s: a sparse array is for {', '.join(OF_SUMS)}, found {self.statistic}")
+        if rows.ndim != 2 or not rows.shape[0]:
             raise InputError(f"{self.unit}s: expected [N, C] numbers of at least one {self.unit}, found {rows.shape}")
-        if not np.isfinite(rows).all():
-            raise InputError(f"{self.unit}s: {int((~np.isfinite(rows)).any(axis=1).sum()):,} hold NaN or infinity")
+        if not np.isfinite(rows.data if sparse else rows).all():
+            raise InputError(f"{self.unit}s: {_not_finite(rows):,} hold NaN or infinity")
         if self.clusters is not None:
             if self.statistic not in OF_SUMS:
                 raise InputError(f"clusters: {self.statistic} is drawn over single {self.unit}s")
-            if np.shape(self.clusters) != (len(rows),):
-                raise InputError(f"clusters: expected one for each of {len(rows):,} {self.unit}s")
+            if np.shape(self.clusters) != rows.shape[:1]:
+                raise InputError(f"clusters: expected one for each of {rows.shape[0]:,} {self.unit}s")
         object.__setattr__(self, "rows", rows)
         if self.statistic in OF_GROUPS:
             draws_of(rows, self.statistic)  # rejects other columns, and a relation without pairs
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.rows.shape[0])
 
     @property
     def value(self) -> float:
@@ -226,7 +232,11 @@ def save_units(path: str | Path, units: Mapping[str, Units]) -> None:
     """Write an uncompressed ``.npz`` for :func:`load_units`."""
     arrays: dict[str, np.ndarray] = {}
     for metric, metric_units in units.items():
-        arrays[f"{metric}/rows"] = metric_units.rows
+        if isinstance(rows := metric_units.rows, np.ndarray):
+            arrays[f"{metric}/rows"] = rows
+        else:
+            parts = (rows.data, rows.indices, rows.indptr, np.array(rows.shape))
+            arrays |= {f"{metric}/{part}": array for part, array in zip(_SPARSE, parts)}
         arrays[f"{metric}/kind"] = np.array([metric_units.unit, metric_units.statistic])
         if metric_units.clusters is not None:
             arrays[f"{metric}/clusters"] = np.asarray(metric_units.clusters, dtype=str)
@@ -249,7 +259,7 @@ def load_units(path: str | Path) -> dict[str, Units]:
             units = {
                 metric: Units(
                     str(arrays[f"{metric}/kind"][0]),
-                    arrays[f"{metric}/rows"],
+                    _rows(arrays, metric),
                     str(arrays[f"{metric}/kind"][1]),
                     arrays.get(f"{metric}/clusters"),
                 )
@@ -263,6 +273,21 @@ def load_units(path: str | Path) -> dict[str, Units]:
             "%s: does not say which relations share pairs; each counts as independent, also one and its inverse", path
         )
     return units
+
+
+def _rows(arrays: Mapping[str, np.ndarray], metric: str) -> np.ndarray | csr_array:
+    """The numbers of the units of a metric, of a saved file."""
+    if f"{metric}/data" not in arrays:
+        return arrays[f"{metric}/rows"]
+    data, indices, indptr, shape = (arrays[f"{metric}/{part}"] for part in _SPARSE)
+    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+
+
+def _not_finite(rows: np.ndarray | csr_array) -> int:
+    """How many rows hold NaN or infinity."""
+    if isinstance(rows, np.ndarray):
+        return int((~np.isfinite(rows)).any(axis=1).sum())
+    return len(np.unique(rows.nonzero()[0][~np.isfinite(rows.data[rows.data != 0])]))
 
 
 def _in_steps(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Protocol, Self
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
 from st_biomed.metrics.distance_draws import DistanceScores
@@ -78,23 +79,23 @@ class SumDraws:
     """A statistic of sums.
 
     Args:
-        rows: Numbers of each unit ``[N, C]``.
+        rows: Numbers of each unit ``[N, C]``, dense or sparse.
         statistic: One of :data:`OF_SUMS`.
         clusters: Clusters that are drawn with all their units, ``[N]``; by default single units are drawn.
     """
 
     exchangeable = True
 
-    def __init__(self, rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> None:
+    def __init__(self, rows: np.ndarray | csr_array, statistic: str, clusters: np.ndarray | None = None) -> None:
         self.of = OF_SUMS[statistic]
         self.rows = rows
         if clusters is not None:
             cluster_numbers = np.unique(clusters, return_inverse=True)[1]
-            self.rows = np.zeros((int(cluster_numbers.max()) + 1, rows.shape[1]))
-            np.add.at(self.rows, cluster_numbers, rows)
+            within = (np.ones(len(cluster_numbers)), (cluster_numbers, np.arange(len(cluster_numbers))))
+            self.rows = csr_array(within) @ rows
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return int(self.rows.shape[0])
 
     @property
     def value(self) -> float:
@@ -141,7 +142,7 @@ class RankDraws:
         return self.of(np.where(swapped, second, first), gold) - self.of(np.where(swapped, first, second), gold)
 
 
-def draws_of(rows: np.ndarray, statistic: str, clusters: np.ndarray | None = None) -> Draws:
+def draws_of(rows: np.ndarray | csr_array, statistic: str, clusters: np.ndarray | None = None) -> Draws:
     """The units for drawing, by one of :data:`STATISTICS`."""
     if statistic in OF_SUMS:
         return SumDraws(rows, statistic, clusters)

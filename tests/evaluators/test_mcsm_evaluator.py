@@ -249,3 +249,9 @@ def test_the_table_of_the_terminal_shows_the_means_and_every_type():
     lines = [line.split() for line in evaluator.table(model=metrics).splitlines()]
     assert [line[-1] for line in lines] == ["model", "0.500", "0.667", "1.000", "0.000"]
     assert list(evaluator.headline) == ["mean of types", "all concepts", "t", "u"]
+
+
+def test_the_search_runs_where_it_is_told_to():
+    evaluator = MCSMEvaluator(NAMES, TYPES, k=10, device="cuda:99")
+    with pytest.raises((RuntimeError, AssertionError)):
+        evaluator.measure(table_embedder(NAMES, np.random.default_rng(0).normal(size=(40, 4))))

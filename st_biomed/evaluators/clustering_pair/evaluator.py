@@ -19,7 +19,7 @@ from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_
 from st_biomed.metrics.mcsm import without_self
 from st_biomed.metrics.pair_levels import AllPairLevels, GoldPairs, ListedPairLevels, PairLevels, floor_of
 from st_biomed.metrics.significance import Units
-from st_biomed.neighbors import RunningNearest
+from st_biomed.neighbors import RunningNearest, search_device
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
@@ -222,10 +222,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
 
     def _neighbors(self, vectors: np.ndarray, embed: EmbedOnce) -> np.ndarray:
         """The k nearest other terms of each term, -1 for one that is not measured, ``[N, <= k]``."""
-        import torch
-
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        search = RunningNearest(vectors, self.k + 1, device=device)
+        search = RunningNearest(vectors, self.k + 1, device=search_device(self.device))
         search.add(vectors)
         if self.as_published and self.short:
             search.add(embed.pass_through(self.short))

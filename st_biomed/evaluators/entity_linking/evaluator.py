@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
-import torch
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
@@ -19,7 +18,7 @@ from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, 
 from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
 from st_biomed.metrics.significance import Units
-from st_biomed.neighbors import RunningNearest
+from st_biomed.neighbors import RunningNearest, search_device
 
 if TYPE_CHECKING:
     from st_biomed.linking_data.records import LinkingDataset, Mention
@@ -166,10 +165,12 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     def observe(self, embed: EmbedOnce) -> Observation:
         """The metrics listed above; ``predictions`` is updated. The units are the mentions, or their documents."""
-        device = self.device or ("cuda" if torch.cuda.is_available() else "cpu")
         mentions, names = embed.of_task("query"), embed.of_task("document")
         search = RunningNearest(
-            mentions(self.queries.texts), self.depth, similarity=self.scoring.similarity, device=device
+            mentions(self.queries.texts),
+            self.depth,
+            similarity=self.scoring.similarity,
+            device=search_device(self.device),
         )
         texts, size = self.names.texts, self.dictionary_chunk
         for start in range(0, len(texts), size):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 import pyarrow as pa
+from scipy.sparse import csr_array
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
@@ -16,7 +17,7 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.hierarchy.concept_types import ConceptTypes
 from st_biomed.metrics.mcsm import largest_mcsm, mcsm_scores, type_gains, without_self
 from st_biomed.metrics.significance import Units
-from st_biomed.neighbors import nearest
+from st_biomed.neighbors import RunningNearest, search_device
 
 if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
@@ -48,6 +49,7 @@ class MCSMEvaluator(EmbeddingEvaluator):
         k: Number of neighbors; all other concepts if there are fewer.
         last_type_only: Use only the last type of each concept, as in CODER's script.
         labels: Label of a type in tables, if it differs from the name.
+        device: Device of the neighbor search; ``None`` for a GPU if there is one.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
@@ -72,6 +74,7 @@ class MCSMEvaluator(EmbeddingEvaluator):
         k: int = 40,
         last_type_only: bool = False,
         labels: Mapping[str, str] | None = None,
+        device: str | None = None,
         **options: Unpack[EvaluatorOptions],
     ) -> None:
         super().__init__(primary="mcsm", **options)
@@ -91,6 +94,7 @@ class MCSMEvaluator(EmbeddingEvaluator):
         self.k = k
         self.last_type_only = last_type_only
         self.labels = dict(labels or {})
+        self.device = device
         row: dict[str, int] = {}
         self.rows = np.array([row.setdefault(name, len(row)) for name in names])
         self.texts = list(row)
@@ -145,7 +149,9 @@ class MCSMEvaluator(EmbeddingEvaluator):
         if len(self.texts) < len(self.rows):
             vectors = vectors[self.rows]
         types, n_types = self.types.types, len(self.types.names)
-        gains = type_gains(without_self(nearest(vectors, vectors, self.k + 1)[1]), types)
+        search = RunningNearest(vectors, self.k + 1, device=search_device(self.device))
+        search.add(vectors)
+        gains = type_gains(without_self(search.result()[1].cpu().numpy()), types)
         scores, maximum = mcsm_scores(gains, types, n_types), self.largest
         typed = self.types.typed
         metrics = {"mcsm": scores.macro, "mcsm_micro": scores.micro}
@@ -153,11 +159,11 @@ class MCSMEvaluator(EmbeddingEvaluator):
         metrics |= {"n": float(len(typed)), "n_untyped": float(len(self.rows) - len(typed))}
         for name, value, n in zip(self.types.names, scores.of_types.tolist(), scores.n_of_types.tolist()):
             metrics |= {f"{name}/mcsm": value, f"{name}/n": float(n)}
-        rows = np.zeros((len(typed), n_types, 2))
-        rows[np.repeat(np.arange(len(typed)), types.counts[typed]), types.indices] = np.stack(
-            [gains, np.ones_like(gains)], axis=1
-        )
-        return Observation(metrics, {"mcsm": Units("concept", rows.reshape(len(typed), -1), "macro_mean")})
+        pairs = np.stack([gains, np.ones_like(gains)], axis=1).ravel()
+        columns = np.stack([2 * types.indices, 2 * types.indices + 1], axis=1).ravel()
+        starts = np.append(0, 2 * np.cumsum(types.counts[typed]))
+        rows = csr_array((pairs, columns, starts), shape=(len(typed), 2 * n_types))
+        return Observation(metrics, {"mcsm": Units("concept", rows, "macro_mean")})
 
     @cached_property
     def concepts_digest(self) -> str:

@@ -1,0 +1,63 @@
+"""Sparse numbers of units: every figure is that of the same numbers in a dense array."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from st_biomed.errors import InputError
+from st_biomed.metrics import Units, load_units, save_units
+
+N, GROUPS = 60, 9
+
+
+def numbers(seed):
+    """Value and count of each unit in one or two of the groups, ``[N, 2 * GROUPS]``; a value may be 0."""
+    rng = np.random.default_rng(seed)
+    of_groups = np.random.default_rng(0)  # the groups of a unit are those of any model
+    rows = np.zeros((N, GROUPS, 2))
+    for i in range(N):
+        for group in of_groups.choice(GROUPS, size=1 + i % 2, replace=False):
+            rows[i, group] = rng.integers(4), 1
+    return rows.reshape(N, -1)
+
+
+def units(rows, clusters=None, *, sparse=False):
+    return Units("concept", csr_array(rows) if sparse else rows, "macro_mean", clusters)
+
+
+@pytest.mark.parametrize("clusters", [None, np.arange(N) // 7])
+def test_sparse_numbers_are_drawn_and_exchanged_as_dense_ones(clusters):
+    ours, theirs = numbers(1), numbers(2)
+    dense, sparse = units(ours, clusters), units(ours, clusters, sparse=True)
+    assert len(sparse) == N
+    assert sparse.value == pytest.approx(dense.value, abs=1e-12) and dense.value > 0.5
+    assert sparse.interval(n_resamples=200) == pytest.approx(dense.interval(n_resamples=200), abs=1e-12)
+    expected = dense.compare(units(theirs, clusters), n_resamples=200)
+    assert 0.01 < expected.p_value < 1
+    for first, second in ((True, True), (True, False), (False, True)):  # results of an older version are dense
+        test = units(ours, clusters, sparse=first).compare(units(theirs, clusters, sparse=second), n_resamples=200)
+        assert test == pytest.approx(expected, abs=1e-12)
+
+
+def test_sparse_numbers_survive_a_file(tmp_path):
+    written = {"mcsm": units(numbers(1), np.arange(N) // 7, sparse=True)}
+    save_units(tmp_path / "units.npz", written)
+    found = load_units(tmp_path / "units.npz")["mcsm"]
+    assert found.rows.shape == (N, 2 * GROUPS)
+    assert found.interval(n_resamples=50) == written["mcsm"].interval(n_resamples=50)
+
+
+def test_bad_sparse_numbers_are_refused():
+    rows = numbers(1)
+    with pytest.raises(InputError, match="concepts: a sparse array is for mean, macro_mean, f1, found spearman"):
+        Units("concept", csr_array(rows[:, :2]), "spearman")
+    rows[3, np.flatnonzero(rows[3])] = np.nan
+    rows[8, np.flatnonzero(rows[8])] = np.inf
+    with pytest.raises(InputError, match="concepts: 2 hold NaN or infinity"):
+        units(rows, sparse=True)
+    with pytest.raises(InputError, match="clusters: expected one for each of 60 concepts"):
+        units(numbers(1), np.zeros(4), sparse=True)
+    with pytest.raises(InputError, match="18 and 16 columns"):
+        units(numbers(1), sparse=True).compare(units(numbers(1)[:, :16], sparse=True))
