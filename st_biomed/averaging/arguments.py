@@ -96,6 +96,23 @@ class AveragingArguments:
 
             with_dev_parts(self.average_benchmarks)
 
+    def check_shares(self, dev: BaseEvaluator | None) -> None:
+        """Reject shares that no benchmark can measure, before the base model is measured.
+
+        Args:
+            dev: The benchmarks of the run during training.
+
+        Raises:
+            InputError: Shares are to be measured on dev, and there is no dev split.
+        """
+        if not self.measures_shares or self.average_benchmarks or getattr(dev, "evaluators", dev):
+            return
+        chosen = self.average == "dev"
+        raise InputError(
+            f"{'average: dev' if chosen else 'average_curve:'} needs benchmarks with a dev split, and there are none: give "
+            f"--average_benchmarks, or {'a number' if chosen else 'leave it out'}"
+        )
+
     def averaging(
         self,
         model: SentenceTransformer,
@@ -112,8 +129,9 @@ class AveragingArguments:
             **options: For the evaluators of ``average_benchmarks``.
 
         Raises:
-            InputError: Shares are to be measured on dev, and there is no dev split.
+            InputError: An error of :meth:`check_shares`.
         """
+        self.check_shares(dev)
         if self.average == "none":
             return None
         from st_biomed.averaging.with_base import AverageWithBase
@@ -124,12 +142,6 @@ class AveragingArguments:
         if self.measures_shares:
             parts += [] if dev is None else getattr(dev, "evaluators", [dev])
             parts += dev_evaluators(self.average_benchmarks, **options)
-            if not parts:
-                what = "average: dev" if weight is None else "average_curve:"
-                raise InputError(
-                    f"{what} needs benchmarks with a dev split, and there are none: give --average_benchmarks, or "
-                    f"{'a number' if weight is None else 'leave it out'}"
-                )
         return AverageWithBase(
             model,
             base_model,

@@ -69,11 +69,19 @@ def test_the_dev_part_of_a_recipe_is_what_is_chosen_on(
 
 @pytest.mark.parametrize(
     ("name", "arguments"),
-    [("sapbert", ("--held_out_names", 0, "--smoke", "false")), ("bergamot", ())],
+    [("sapbert", ("--held_out_names", 0, "--smoke", "false", "--relatedness", "pairs.csv")), ("bergamot", ())],
 )
-def test_without_dev_a_choice_is_refused_before_training(
-    name: str, arguments: tuple[object, ...], sources: dict[str, Path], tmp_path: Path
+def test_without_dev_a_choice_is_refused_before_the_base_model_is_measured(
+    name: str,
+    arguments: tuple[object, ...],
+    sources: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.csv").write_text("Term1,Term2,Mean\nzorb,zorbs,4\nflumpa,zorb,1\ngland,flumpa,2\n")
     with pytest.raises(InputError, match="average: dev needs benchmarks with a dev split, and there are none"):
         ended(name, sources, tmp_path / "out", "--average", "dev", *arguments)
+    assert "measuring the base model" not in capsys.readouterr().out
     assert not (tmp_path / "out").exists() and not list(tmp_path.glob("out-training/checkpoint-*"))
