@@ -41,6 +41,7 @@ from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import check_finite, finish
 from st_biomed.training.masked_language import MaskedLanguageTrainer
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
+from st_biomed.training.same_run import begin_or_go_on
 
 CORPUS = "corpus.json"
 """The file of the output folder with statistics of the corpus and of the vocabulary."""
@@ -177,6 +178,7 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
     )
     before = measured(trainer)
     folders.begin_in_main(training, terminology)
+    begin_or_go_on(record, training)
     trainer.train(resume_from_checkpoint=resume_point(training))
 
     # Measure and release.

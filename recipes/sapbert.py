@@ -198,7 +198,7 @@ def run(
 
     # Train.
     dev = measured_in_training(training, suite.dev)
-    recipe.check_shares(suite.dev)
+    recipe.check_dev(suite.dev)
     if before is None:
         before = measure_before(suite, model, training, train)
     if recipe.adapter == "bottleneck":

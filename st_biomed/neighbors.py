@@ -95,10 +95,10 @@ class RunningNearest:
                 raise InputError(f"{name} must be at least 1, found {value}")
         check_name("similarity", similarity, SIMILARITIES)
         self.k, self.similarity, self.vector_chunk = k, similarity, vector_chunk
-        self._queries = _side(queries, "queries", similarity, device)
-        where = self._queries.rows.device.type
+        self._rows, self._lengths = _measured(queries, "queries", device)
+        where = self._rows.device.type
         self.query_chunk = _QUERY_CHUNK.get(where, _QUERY_CHUNK_ELSEWHERE) if query_chunk is None else query_chunk
-        self._scores = self._queries.rows.new_full((len(queries), k), -torch.inf)
+        self._scores = self._rows.new_full((len(queries), k), -torch.inf)
         self._indices = torch.full_like(self._scores, -1, dtype=torch.int64)
         self.seen = 0
 
@@ -108,10 +108,10 @@ class RunningNearest:
         Raises:
             InputError: Another dimension than the queries', NaN or infinity.
         """
-        queries = self._queries.rows
+        queries = self._rows
         for start in range(0, len(vectors), self.vector_chunk):
             piece = vectors[start : start + self.vector_chunk]
-            block = _side(piece, "vectors", self.similarity, queries.device)
+            block = _side(*_measured(piece, "vectors", queries.device), self.similarity)
             if block.rows.shape[1] != queries.shape[1]:
                 raise InputError(f"vectors: expected {queries.shape[1]} dimensions, found {block.rows.shape[1]}")
             with torch.autocast(queries.device.type, enabled=False):
@@ -125,7 +125,7 @@ class RunningNearest:
 
     def _merge(self, part: slice, block: _Side) -> None:
         """Let the vectors of a block into the lists of some queries."""
-        queries = _Side(*(tensor[part] for tensor in self._queries))
+        queries = _side(self._rows[part], self._lengths[part], self.similarity)
         size = len(block.rows)
         k = min(self.k, size)
         fast, bound = _fast_scores(queries, block, self.similarity)
@@ -156,8 +156,13 @@ class _Side(NamedTuple):
     lengths: Tensor
 
 
-def _side(matrix: np.ndarray | Tensor, name: str, similarity: str, device: torch.device | str | None) -> _Side:
-    """A matrix on a device, checked and measured."""
+def _side(rows: Tensor, lengths: Tensor, similarity: str) -> _Side:
+    """Rows and what of them is multiplied."""
+    return _Side(rows, rows / _no_zero(lengths)[:, None].float() if similarity == "cosine" else rows, lengths)
+
+
+def _measured(matrix: np.ndarray | Tensor, name: str, device: torch.device | str | None) -> tuple[Tensor, Tensor]:
+    """A matrix on a device, checked, and the lengths of its rows."""
     if isinstance(matrix, np.ndarray):
         matrix = torch.from_numpy(np.require(matrix, np.float32, ["C", "W"]))
     if matrix.ndim != 2:
@@ -170,7 +175,7 @@ def _side(matrix: np.ndarray | Tensor, name: str, similarity: str, device: torch
         raise InputError(
             f"{name}: a vector of length {float(lengths.max()):.2g}; the largest allowed is {_LONGEST:.2g}"
         )
-    return _Side(rows, rows / _no_zero(lengths)[:, None].float() if similarity == "cosine" else rows, lengths)
+    return rows, lengths
 
 
 def _lengths(rows: Tensor) -> Tensor:

@@ -48,6 +48,10 @@ def _difference(first: Any, other: Any, called: str) -> str:
         return f"its modules are {', '.join(others)}, in {called} {', '.join(kinds)}"
     for i, (module, its) in enumerate(zip(first, other)):
         where = f"module {i} ({kinds[i]})"
+        if any(hasattr(getattr(one, "auto_model", None), "peft_config") for one in (module, its)):
+            return (
+                f"{where} has adapters of peft, whose average is not that of the weights with them; merge them first"
+            )
         if difference := _setting(_settings(module), _settings(its), called):
             return f"{where} has {difference}"
         if difference := _setting(_configuration(module), _configuration(its), called):

@@ -96,7 +96,7 @@ class AveragingArguments:
 
             with_dev_parts(self.average_benchmarks)
 
-    def check_shares(self, dev: BaseEvaluator | None) -> None:
+    def check_dev(self, dev: BaseEvaluator | None) -> None:
         """Reject shares that no benchmark can measure, before the base model is measured.
 
         Args:
@@ -105,7 +105,8 @@ class AveragingArguments:
         Raises:
             InputError: Shares are to be measured on dev, and there is no dev split.
         """
-        if not self.measures_shares or self.average_benchmarks or getattr(dev, "evaluators", dev):
+        evaluators: Any = getattr(dev, "evaluators", dev)  # those of a suite, or one
+        if not self.measures_shares or self.average_benchmarks or evaluators:
             return
         chosen = self.average == "dev"
         raise InputError(
@@ -129,9 +130,9 @@ class AveragingArguments:
             **options: For the evaluators of ``average_benchmarks``.
 
         Raises:
-            InputError: An error of :meth:`check_shares`.
+            InputError: An error of :meth:`check_dev`.
         """
-        self.check_shares(dev)
+        self.check_dev(dev)
         if self.average == "none":
             return None
         from st_biomed.averaging.with_base import AverageWithBase

@@ -112,9 +112,10 @@ class TermMatcher:
     ) -> None:
         """Spell the terms, with their text ids ``[N]``, and group them."""
         self.policy, self.tally = policy or policy_of(self.language), Tally()
-        texts, acronym, hashes, counts = self._spelled(strings, chosen)
-        if not len(texts):
+        spelled = self._spelled(strings, chosen) if len(chosen) else None
+        if spelled is None or not len(spelled[0]):
             raise InputError(f"no term is left to search for ({self.tally})")
+        texts, acronym, hashes, counts = spelled
         self._table = PathTable(hashes, counts)
         self._forms(texts, acronym, concepts)
 

@@ -64,12 +64,22 @@ class Caps:
             labels: The term of each, int64 ``[N]``.
             ranks: The rank of each, uint64 ``[N]``.
         """
-        if self.per_term is None:
-            return np.arange(len(labels))
-        order = np.lexsort((ranks, labels))
-        begins = np.flatnonzero(np.diff(labels[order], prepend=-1))
-        place = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
-        return np.sort(order[place < self.per_term])
+        return np.arange(len(labels)) if self.per_term is None else _lowest(labels, ranks, self.per_term)
+
+    def not_ruled_out(self, labels: np.ndarray, forms: np.ndarray, ranks: np.ndarray) -> np.ndarray:
+        """The mentions that the limits may still keep, whatever follows, in ascending order, int64 ``[M]``.
+
+        All mentions of a form mean the same concepts. Each of them with a low rank is kept, and counts for these
+        concepts, or one of the concepts has enough already: beyond the limit of concepts none is kept.
+
+        Args:
+            labels: The term of each, int64 ``[N]``.
+            forms: The form of each, int64 ``[N]``.
+            ranks: The rank of each, uint64 ``[N]``.
+        """
+        if self.per_term is not None:
+            return self.within_terms(labels, ranks)
+        return np.arange(len(forms)) if self.per_concept is None else _lowest(forms, ranks, self.per_concept)
 
     def within_concepts(self, concepts: CSR, ranks: np.ndarray) -> np.ndarray:
         """The mentions that the limit of concepts keeps, in ascending order, int64 ``[M]``.
@@ -88,3 +98,11 @@ class Caps:
                 seen.update(own)
                 kept.append(mention)
         return np.sort(np.array(kept, dtype=np.int64))
+
+
+def _lowest(groups: np.ndarray, ranks: np.ndarray, limit: int) -> np.ndarray:
+    """The lowest ranks of each group, at most as many as the limit, as ascending places, int64 ``[M]``."""
+    order = np.lexsort((ranks, groups))
+    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    place = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
+    return np.sort(order[place < limit])

@@ -36,9 +36,10 @@ _SCHEMA = pa.schema(
         "document": pa.string(),
     }
 )
-_RANKED = _SCHEMA.append(pa.field("rank", pa.uint64()))
+_RANKED = _SCHEMA.append(pa.field("rank", pa.uint64())).append(pa.field("form", pa.int64()))
 _WITH_MENTIONS = _RANKED.append(pa.field("mention", pa.string()))
 _PRUNED_AT = 200_000  # number of new rows after which the caps are applied again
+_PART = 1 << 20  # rows of a part: their texts stay below the 2 GiB of an array of strings
 
 
 class MentionContexts(NamedTuple):
@@ -76,8 +77,8 @@ def mention_contexts(
         window: Tokens of a context, including the mention but not the markers.
         tokenizer: Counts the pieces of words; by default a word is a token.
         caps: Maximum number of contexts of a term and a concept; all by default.
-        file: The file to which the rows are written; by default they stay in memory. With a cap on terms only kept
-            rows are in memory.
+        file: The file to which the rows are written; by default they stay in memory. With a cap only rows
+            that it may keep are in memory.
 
     Raises:
         InputError: An argument out of range, or an error of reading the documents.
@@ -168,6 +169,7 @@ class _Contexts:
             ragged(concepts, self.matcher.concepts.counts[forms[kept]], pa.int32()),
             pa.array([block.documents[i].name for i in document.tolist()], pa.string()),
             pa.array(ranks[kept], pa.uint64()),
+            pa.array(forms[kept], pa.int64()),
         ]
         if self.with_mentions:
             columns.append(pa.array(_mentions(block, starts, ends, document), pa.string()))
@@ -233,18 +235,22 @@ def around(
 
 def _capped(tables: Iterable[pa.Table], caps: Caps, schema: pa.Schema) -> Iterator[pa.Table]:
     """The rows within the caps, in order. Only the kept rows and a limited number of new ones are in memory."""
-    held = [schema.empty_table()]
-    n_kept = 0
+    large = pa.schema([field.with_type(pa.large_string()) if field.type == pa.string() else field for field in schema])
+    held = [large.empty_table()]
+    n_held = n_kept = 0
     for table in tables:
-        held.append(table)
-        if caps.per_term is not None and sum(map(len, held)) > n_kept + max(_PRUNED_AT, n_kept):
-            held = [_within_terms(pa.concat_tables(held), caps)]
-            n_kept = len(held[0])
-    rows = _within_terms(pa.concat_tables(held), caps).combine_chunks()
+        held.append(table.cast(large))
+        n_held += len(table)
+        if n_held > n_kept + max(_PRUNED_AT, n_kept):
+            held = [_not_ruled_out(pa.concat_tables(held), caps)]
+            n_held = n_kept = len(held[0])
+    rows = _not_ruled_out(pa.concat_tables(held), caps).combine_chunks()
     concepts = rows["concepts"].combine_chunks()
     lists = CSR(concepts.offsets.to_numpy().astype(np.int64), concepts.values.to_numpy())
-    yield rows.take(pa.array(caps.within_concepts(lists, rows["rank"].to_numpy())))
+    kept = caps.within_concepts(lists, rows["rank"].to_numpy())
+    for start in range(0, max(len(kept), 1), _PART):
+        yield rows.take(pa.array(kept[start : start + _PART])).cast(schema)
 
 
-def _within_terms(rows: pa.Table, caps: Caps) -> pa.Table:
-    return rows.take(pa.array(caps.within_terms(rows["label"].to_numpy(), rows["rank"].to_numpy())))
+def _not_ruled_out(rows: pa.Table, caps: Caps) -> pa.Table:
+    return rows.take(pa.array(caps.not_ruled_out(*(rows[name].to_numpy() for name in ("label", "form", "rank")))))

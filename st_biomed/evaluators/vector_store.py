@@ -79,18 +79,24 @@ class VectorStore:
             return found
         found = None
         while found is None:  # damaged vectors are forgotten when they are read
-            with lock(self.folder, wait=True):  # for a piece: a process that has waited finds it embedded
-                self._refresh()
-                new = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
-                if new:
-                    piece = list(new)[: self.piece]
-                    pending = [new[digest] for digest in piece]
-                    vectors = self._embed(pending)
-                    check_finite(pending, vectors)  # otherwise the folder would hold them for all later runs
-                    self._append(piece, vectors)
-                if len(new) <= self.piece:
-                    found = self._read(digests)
+            new = {digest: text for digest, text in zip(digests, texts) if digest not in self._row}
+            missing = list(new)
+            for start in range(0, len(missing), self.piece):
+                self._embed_piece({digest: new[digest] for digest in missing[start : start + self.piece]})
+            with lock(self.folder, wait=True):
+                found = self._read(digests)
         return found
+
+    def _embed_piece(self, texts: Mapping[bytes, str]) -> None:
+        """Embed and commit texts by digest, except those that another process has committed meanwhile."""
+        with lock(self.folder, wait=True):  # a process that has waited finds them embedded
+            self._refresh()
+            piece = [digest for digest in texts if digest not in self._row]
+            if piece:
+                pending = [texts[digest] for digest in piece]
+                vectors = self._embed(pending)
+                check_finite(pending, vectors)  # otherwise the folder would hold them for all later runs
+                self._append(piece, vectors)
 
     # ------------------------------------------------------------------ files
 

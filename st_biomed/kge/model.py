@@ -137,9 +137,10 @@ class KGEModel(nn.Module, ABC):
         device = self.entities.weight.device
 
         @torch.no_grad()
-        def score(given_ends: np.ndarray, relations: np.ndarray, side: str) -> np.ndarray:
+        def score(given_ends: np.ndarray, relations: np.ndarray, side: str) -> np.ndarray | Tensor:
             ends, kinds = (torch.as_tensor(numbers, device=device) for numbers in (given_ends, relations))
-            return self.score_all(ends, kinds, side).float().cpu().numpy()
+            scores = self.score_all(ends, kinds, side).float()
+            return scores.numpy() if device.type == "cpu" else scores
 
         return score
 

@@ -9,7 +9,8 @@ from torch import Tensor
 from st_biomed.errors import InputError
 from st_biomed.metrics.link_prediction import SIDES, columns_of
 
-_BITS = 22  # of the table of fingerprints: four megabytes
+_BITS = 22  # of the table of fingerprints, at least: four megabytes
+_CELLS_PER_TRIPLE = 8  # at least, so that seven of eight candidates need no search
 _MULTIPLIER = -7046029254386353131  # 2^64 over the golden ratio, odd (Fibonacci hashing; Knuth, volume 3, 6.4)
 
 
@@ -33,14 +34,15 @@ class TrueTriples:
                 f"graph: {n_entities:,} entities and {n_relations:,} relations are too many to filter negatives"
             )
         self.n_entities, self.n_relations = n_entities, n_relations
+        self._bits = max(_BITS, (_CELLS_PER_TRIPLE * len(triples) - 1).bit_length())
         self._keys: dict[str, Tensor] = {}
         self._seen: dict[str, Tensor] = {}
         for side in SIDES:
             given_ends, relations, targets = columns_of(triples, side)
             keys = torch.from_numpy(np.sort((given_ends * n_relations + relations) * n_entities + targets)).to(device)
             self._keys[side] = keys
-            self._seen[side] = torch.zeros(1 << _BITS, dtype=torch.bool, device=device)
-            self._seen[side][_fingerprint(keys)] = True
+            self._seen[side] = torch.zeros(1 << self._bits, dtype=torch.bool, device=device)
+            self._seen[side][_fingerprint(keys, self._bits)] = True
 
     def among(self, given_ends: Tensor, relations: Tensor, candidates: Tensor, side: str) -> Tensor:
         """Whether candidates complete the given ends to a true triple.
@@ -56,15 +58,15 @@ class TrueTriples:
         wanted = ((given_ends * self.n_relations + relations) * self.n_entities).unsqueeze(-1) + candidates.unsqueeze(
             -2
         )
-        found = self._seen[side][_fingerprint(wanted)]
+        found = self._seen[side][_fingerprint(wanted, self._bits)]
         keys, likely = self._keys[side], wanted[found]
         place = torch.searchsorted(keys, likely).clamp_(max=len(keys) - 1)
         return found.masked_scatter(found, keys[place] == likely)
 
 
-def _fingerprint(keys: Tensor) -> Tensor:
-    """A number below ``2**_BITS`` of each key."""
-    return (keys * _MULTIPLIER).bitwise_right_shift(64 - _BITS).bitwise_and((1 << _BITS) - 1)
+def _fingerprint(keys: Tensor, bits: int) -> Tensor:
+    """A number below ``2**bits`` of each key."""
+    return (keys * _MULTIPLIER).bitwise_right_shift(64 - bits).bitwise_and((1 << bits) - 1)
 
 
 def draw_negatives(n_entities: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:

@@ -39,7 +39,7 @@ class EncodingOptions:
     dtype: Dtype = "float32"
     bf16: bool | None = None
     tokens_per_forward: int | None = None
-    rows_per_commit: int = 1 << 12
+    rows_per_commit: int = 1 << 15
     show_progress: bool | None = None
     engine: Engine = "local"
     workers: int = 1

@@ -6,12 +6,15 @@ The ranks are those of PyKEEN's rank-based evaluation, so figures are comparable
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_name
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 SIDES = ("head", "tail")
 """The missing end of a triple (head, relation, tail)."""
@@ -22,7 +25,7 @@ _CELLS = 1 << 24  # scores at once, or those of one query where E is larger: 64 
 class Scorer(Protocol):
     """Anything that scores every entity as the missing end of a triple, e.g. a graph embedding."""
 
-    def __call__(self, given_ends: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray:
+    def __call__(self, given_ends: np.ndarray, relations: np.ndarray, side: str, /) -> np.ndarray | Tensor:
         """Score all entities, the higher the likelier.
 
         Args:
@@ -31,7 +34,7 @@ class Scorer(Protocol):
             side: ``"head"`` or ``"tail"``, the end that is asked for.
 
         Returns:
-            ``[B, E]``; may be of any float type, without NaN.
+            ``[B, E]``; may be of any float type, without NaN. Tensors are ranked on their device, and only counts leave it.
         """
         ...
 
@@ -97,26 +100,32 @@ def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, 
     return (tails, relations, heads) if side == "head" else (heads, relations, tails)
 
 
-def target_ranks(scores: np.ndarray, targets: np.ndarray) -> Ranks:
+def target_ranks(scores: np.ndarray | Tensor, targets: np.ndarray) -> Ranks:
     """Rank of the correct entity of each query among all entities.
 
     Args:
-        scores: Higher is better, ``[Q, E]``.
+        scores: Higher is better, ``[Q, E]``; a tensor is ranked on its device.
         targets: The correct entity of each query, ``[Q]``.
 
     Raises:
         InputError: Scores of another shape than ``[Q, E]``, or NaN among them.
     """
     if scores.ndim != 2 or len(scores) != len(targets):
-        raise InputError(f"scores: expected [{len(targets)}, E], found shape {scores.shape}")
-    if scores.size and np.isnan(scores.min()):
-        raise InputError(f"scores: {int(np.isnan(scores).sum()):,} of {scores.size:,} are NaN")
-    own = scores[np.arange(len(scores)), targets][:, None]
-    return Ranks(1 + np.count_nonzero(scores > own, axis=1), np.count_nonzero(scores >= own, axis=1))
+        raise InputError(f"scores: expected [{len(targets)}, E], found shape {tuple(scores.shape)}")
+    if isinstance(scores, np.ndarray):
+        if scores.size and np.isnan(scores.min()):
+            raise InputError(f"scores: {int(np.isnan(scores).sum()):,} of {scores.size:,} are NaN")
+        own = scores[np.arange(len(scores)), targets][:, None]
+        return Ranks(1 + np.count_nonzero(scores > own, axis=1), np.count_nonzero(scores >= own, axis=1))
+    if n_nan := int(scores.isnan().sum()):
+        raise InputError(f"scores: {n_nan:,} of {scores.numel():,} are NaN")
+    own_scores = scores[_index(scores, np.arange(len(scores))), _index(scores, targets)][:, None]
+    above, not_below = (found.sum(dim=1).cpu().numpy() for found in (scores > own_scores, scores >= own_scores))
+    return Ranks(1 + above, not_below)
 
 
 def filtered_ranks(
-    ranks: Ranks, scores: np.ndarray, targets: np.ndarray, left_out: tuple[np.ndarray, np.ndarray]
+    ranks: Ranks, scores: np.ndarray | Tensor, targets: np.ndarray, left_out: tuple[np.ndarray, np.ndarray]
 ) -> Ranks:
     """The ranks without some entities.
 
@@ -129,10 +138,24 @@ def filtered_ranks(
     query, entity = left_out
     other = entity != targets[query]
     query, entity = query[other], entity[other]
-    own, of_other = scores[query, targets[query]], scores[query, entity]
+    own, of_other = _at(scores, query, targets[query]), _at(scores, query, entity)
     above = np.bincount(query[of_other > own], minlength=len(scores))
     not_below = np.bincount(query[of_other >= own], minlength=len(scores))
     return Ranks(ranks.optimistic - above, ranks.pessimistic - not_below)
+
+
+def _at(scores: np.ndarray | Tensor, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Some of the scores, ``[M]``."""
+    if isinstance(scores, np.ndarray):
+        return scores[rows, columns]
+    return scores[_index(scores, rows), _index(scores, columns)].cpu().numpy()
+
+
+def _index(scores: Tensor, places: np.ndarray) -> Tensor:
+    """Places of scores, on their device."""
+    import torch  # not at the top: ranks of arrays do not need it
+
+    return torch.as_tensor(places, device=scores.device)
 
 
 def rank_triples(
@@ -165,9 +188,11 @@ def rank_triples(
     step = max(1, cells // n_entities)
     for start in range(0, len(targets), step):
         part = slice(start, start + step)
-        scores = np.asarray(scorer(given_ends[part], relations[part], side))
-        if scores.shape != (len(targets[part]), n_entities):
-            raise InputError(f"scores: expected [{len(targets[part])}, {n_entities}], found shape {scores.shape}")
+        scores = scorer(given_ends[part], relations[part], side)
+        if tuple(scores.shape) != (len(targets[part]), n_entities):
+            raise InputError(
+                f"scores: expected [{len(targets[part])}, {n_entities}], found shape {tuple(scores.shape)}"
+            )
         ranks = target_ranks(scores, targets[part])
         parts["raw"].append(ranks)
         if known is not None:

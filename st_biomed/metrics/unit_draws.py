@@ -93,13 +93,15 @@ class SumDraws:
             cluster_numbers = np.unique(clusters, return_inverse=True)[1]
             within = (np.ones(len(cluster_numbers)), (cluster_numbers, np.arange(len(cluster_numbers))))
             self.rows = csr_array(within) @ rows
+        self.sums = np.asarray(self.rows.sum(axis=0))
+        self._against: tuple[SumDraws, np.ndarray | csr_array] | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
 
     @property
     def value(self) -> float:
-        return float(self.of(self.rows.sum(axis=0)))
+        return float(self.of(self.sums))
 
     def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
         drawn = rng.integers(len(self), size=(n, len(self)))
@@ -107,8 +109,10 @@ class SumDraws:
         return self.of(times.astype(np.float64) @ self.rows)
 
     def exchanged(self, other: SumDraws, rng: np.random.Generator, n: int) -> np.ndarray:
-        moved = _coins(rng, n, len(self)) @ (other.rows - self.rows)
-        return self.of(self.rows.sum(axis=0) + moved) - self.of(other.rows.sum(axis=0) - moved)
+        if self._against is None or self._against[0] is not other:
+            self._against = (other, other.rows - self.rows)  # of all draws, which come a few at a time
+        moved = _coins(rng, n, len(self)) @ self._against[1]
+        return self.of(self.sums + moved) - self.of(other.sums - moved)
 
 
 class RankDraws:

@@ -6,6 +6,7 @@ from typing import Any
 
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Transformer
+from torch import nn
 from transformers import AutoConfig, AutoModel
 
 from st_biomed.errors import InputError, unknown_name
@@ -59,11 +60,20 @@ def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTran
     except ValueError as error:
         raise InputError(str(error)) from error
     adapted.load_state_dict(base.state_dict(), strict=False)
+    _keep_dropout(base, adapted)
     transformer.model = adapted.to(device=base.device, dtype=base.dtype).train(base.training)
     model.requires_grad_(False)
     for parameter in adapter_parameters(adapted).values():
         parameter.requires_grad_(True)
     return model
+
+
+def _keep_dropout(base: nn.Module, adapted: nn.Module) -> None:
+    """Give modules the dropout of those with the same name; the configuration does not have what was set after loading."""
+    for name, module in base.named_modules():
+        for attribute, value in vars(module).items():
+            if isinstance(value, float) and (attribute == "p" or "drop" in attribute):
+                setattr(adapted.get_submodule(name), attribute, value)
 
 
 def encoder_of(model: SentenceTransformer) -> Transformer:

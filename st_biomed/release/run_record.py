@@ -101,9 +101,11 @@ class RunRecord:
         for dataset, loss in losses.items() if isinstance(losses, Mapping) else [("", losses)]:
             config: Callable[[], dict[str, Any]] = getattr(loss, "get_config_dict", dict)
             self._run["losses"][dataset] = LossData(loss=type(loss).__name__, config=plain(config()))
-            for part in (loss, getattr(loss, "loss", None)):  # the host's name for a wrapped loss
+            part: Any = loss
+            while part is not None:
                 if citation := getattr(part, "citation", ""):
                     self._run["citations"][type(part).__name__] = citation.strip()
+                part = getattr(part, "loss", None)  # the host's name for a wrapped loss
 
     def add_published(self, figures: Iterable[Any]) -> None:
         """Record figures of the literature, with ``system``, ``metric``, ``value`` and ``source``, for the card."""

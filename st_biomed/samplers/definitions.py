@@ -127,8 +127,9 @@ class DefinitionBatchSampler(EpochBatchSampler):
     @staticmethod
     def _one_of(rng: np.random.Generator, labels: CSR, concepts: np.ndarray) -> np.ndarray:
         """One label of each concept, drawn evenly, ``[N]``."""
-        rank = (rng.random(len(concepts)) * labels.counts[concepts]).astype(np.int64)
-        return labels.indices[labels.indptr[concepts] + rank]
+        start = labels.indptr[concepts]
+        rank = (rng.random(len(concepts)) * (labels.indptr[concepts + 1] - start)).astype(np.int64)
+        return labels.indices[start + rank]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -161,7 +161,8 @@ class HardNegativeCallback(EpochCallback):
         Raises:
             InputError: NaN or infinity among the vectors.
         """
-        training = model.training
+        training, truncate_dim = model.training, model.truncate_dim
+        model.truncate_dim = None  # losses train all dimensions
         table: NeighborTable | None = None
         folder = None if self.folder is None else self.folder / str(number)
         logger.info("step %s: encoding %s texts for hard negatives", step, f"{len(sampler.dataset):,}")
@@ -178,6 +179,7 @@ class HardNegativeCallback(EpochCallback):
                     table.save(folder)
                     (folder / "vectors.npy").unlink()
         model.train(training)
+        model.truncate_dim = truncate_dim
         found = _from_first(None if folder is not None else table)
         sampler.use(found if folder is None else NeighborTable.load(folder))
         logger.info("step %s: neighbors of %s prototypes found", step, f"{len(sampler.prototypes):,}")

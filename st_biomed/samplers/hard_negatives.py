@@ -129,9 +129,10 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             texts = texts_named_by(terminology, plan.prototype_sources)
             self.prototypes = self.prototypes[texts[self.rows.labels[self.prototypes]]]
         self.candidates: np.ndarray | None = None
+        self._never = np.zeros(len(dataset), dtype=bool)
         if plan.candidate_sources:
             named = texts_named_by(terminology, plan.candidate_sources)[self.rows.labels]
-            self.candidates = np.flatnonzero(named)
+            self.candidates, self._never = np.flatnonzero(named), ~named
             if len(self.candidates) < batch_size:
                 raise InputError(
                     f"batch_size {batch_size} is too large: {len(self.candidates):,} of {len(dataset):,} rows are of "
@@ -186,9 +187,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             raise InputError(
                 "no neighbors have been found yet: give the trainer callbacks=[HardNegativeCallback()], which finds them"
             )
-        taken = np.full(len(self.dataset), self.candidates is not None)
-        if self.candidates is not None:
-            taken[self.candidates] = False
+        taken = self._never.copy()
         taken[self.prototypes[chosen]] = True
         groups = []
         for prototype in self.prototypes[chosen]:

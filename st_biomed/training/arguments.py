@@ -11,8 +11,8 @@ import torch
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
-from st_biomed.encoder.text_limit import LEAST
-from st_biomed.errors import check_name
+from st_biomed.encoder.text_limit import LEAST, check_limit
+from st_biomed.errors import InputError, check_name
 from st_biomed.modules.lora import check_lora
 from st_biomed.release.card import BiomedCard
 from st_biomed.samplers import HardNegativePlan
@@ -42,6 +42,8 @@ Given = TypeVar("Given", bound="TrainingArguments")
 
 ADAPTERS = ("none", "lora")
 PRECISIONS = ("auto", "as given")
+_WITHOUT_EFFECT = {"label_smoothing_factor": 0.0, "neftune_noise_alpha": None, "train_sampling_strategy": "random"}
+"""Arguments of the trainer that the training of an encoder does not read, with their defaults."""
 
 
 class EmbeddingOptions(TypedDict):
@@ -134,7 +136,8 @@ class EncoderArguments(AveragingArguments):
 
         Raises:
             InputError: The model does not exist, the pooling is unknown, no parameter matches ``frozen``, low-rank
-                updates do not fit the model, or ``layer_decay`` finds no numbered layers.
+                updates do not fit the model, ``layer_decay`` finds no numbered layers, or the encoder has no positions for
+                ``max_length`` tokens.
         """
         check_name("pooling", self.pooling, (*POOLINGS, "own", "own_or_cls"))
         pooling = None if self.pooling.startswith("own") else self.pooling
@@ -150,6 +153,7 @@ class EncoderArguments(AveragingArguments):
             check_lora(model)
         if self.layer_decay != 1:
             layer_factors(model, self.layer_decay)
+        check_limit(self.max_length, model)
         prepare_encoder(model, self.dropout, self.frozen)
         if prompts := {name: prompt for name, prompt in model.prompts.items() if prompt}:
             warnings.warn(
@@ -164,9 +168,13 @@ class EncoderArguments(AveragingArguments):
         """The trainer's arguments with the recipe's precision.
 
         Raises:
-            InputError: An error of :meth:`check_averaging`, or an unknown precision.
+            InputError: An error of :meth:`check_averaging`, an unknown precision, or an argument of the trainer that does
+                nothing in the training of an encoder.
         """
         self.check_averaging()
+        for name, default in _WITHOUT_EFFECT.items():
+            if (found := getattr(training, name)) != default:
+                raise InputError(f"{name}: does nothing in the training of an encoder, found {found}; leave it out")
         return with_precision(training, self.precision)
 
     def embedding(self) -> EmbeddingOptions:

@@ -35,16 +35,22 @@ class MovingAverageCallback(TrainerCallback):
 
     Args:
         decay: d, above 0 and below 1.
+        eval_datasets: Number of the trainer's evaluation datasets, if it has several; the trainer does not say which is the
+            last.
 
     Raises:
-        InputError: The decay is out of range; or, when training starts, the resumed checkpoint has no average, or an
-            average with another decay or of other parameters.
+        InputError: An argument is out of range; or, when training starts, the resumed checkpoint has no average, or an
+            average with another decay or of other parameters; or, in training, there are more evaluation datasets than
+            given.
     """
 
-    def __init__(self, decay: float) -> None:
+    def __init__(self, decay: float, *, eval_datasets: int = 1) -> None:
         if not 0 < decay < 1:
             raise InputError(f"ema_decay must be above 0 and below 1, found {decay}")
-        self.decay = decay
+        if eval_datasets < 1:
+            raise InputError(f"eval_datasets must be at least 1, found {eval_datasets}")
+        self.decay, self.eval_datasets = decay, eval_datasets
+        self._n_measured, self._last_measured = 0, -1
         self.average: dict[str, Tensor] = {}
         self._trained: dict[str, Tensor] = {}
 
@@ -82,7 +88,16 @@ class MovingAverageCallback(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        self._put_back(kwargs["model"])
+        if self._trained:
+            self._n_measured += 1
+            if self._n_measured >= self.eval_datasets:
+                self._put_back(kwargs["model"])
+                self._last_measured = state.global_step
+        elif state.global_step == self._last_measured:
+            raise InputError(
+                f"eval_datasets: expected {self.eval_datasets} to measure, found another, which the moving average was not "
+                "measured on; give the callback their number"
+            )
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         if args.should_save and not state.is_hyper_param_search:
@@ -93,6 +108,7 @@ class MovingAverageCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         self._put_back(kwargs["model"])
+        self._last_measured = -1  # what is measured after training has the average
         if args.load_best_model_at_end and state.best_model_checkpoint is not None:
             self._read(Path(state.best_model_checkpoint))
         _write(kwargs["model"], self.average)
@@ -101,6 +117,7 @@ class MovingAverageCallback(TrainerCallback):
         """Switch to the average before a measurement, in every process, since all of them embed texts."""
         if control.should_evaluate and not self._trained:
             self._trained = {name: parameter.detach().clone() for name, parameter in _trained(model).items()}
+            self._n_measured = 0
             _write(model, self.average)
 
     def _put_back(self, model: SentenceTransformer) -> None:

@@ -96,12 +96,18 @@ def relation_pairs(
     texts = terminology.texts["text"]
     table = pa.table(
         {
-            "name_a": texts.take(pa.array(np.concatenate(texts_a))),
-            "name_b": texts.take(pa.array(np.concatenate(texts_b))),
+            "name_a": _strings(texts, texts_a),
+            "name_b": _strings(texts, texts_b),
             "label": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(labels).reshape(-1)), 2),
         }
     )
     return Dataset(table, info=DatasetInfo(description=description(terminology)))
+
+
+def _strings(texts: pa.ChunkedArray, parts: Sequence[np.ndarray]) -> pa.ChunkedArray:
+    """The strings of text ids, a chunk for each part: one array of strings has at most 2 GiB."""
+    chunks = [chunk for part in parts for chunk in texts.take(pa.array(part)).chunks]
+    return pa.chunked_array(chunks, type=texts.type)
 
 
 def _concept_pairs(

@@ -48,5 +48,8 @@ class _Transform:
     def __init__(self, row: dict[tuple[str, int], int]) -> None:
         self.row = row
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Transform:
+        return self  # a dataset copies its transform with each of its views, and the rows never change
+
     def __call__(self, batch: dict[str, list[Any]]) -> dict[str, list[Any]]:
         return {"text": batch["text"], "label": [self.row[key] for key in zip(batch["text"], batch["label"])]}

@@ -19,6 +19,7 @@ from st_biomed.averaging.average_encoders import average_encoders
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
+from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.modules.markers import add_markers
 
 TERMS = ["flumpa gland", "acute disease of the gland"]
@@ -154,3 +155,13 @@ def test_dense_layers_are_averaged_too(load: Callable[[], SentenceTransformer]):
     for i, model in enumerate(models):
         model.append(Dense(16, 4, bias=False, init_weight=torch.full((4, 16), float(i))))
     assert (average_encoders(models, [0.75, 0.25])[2].linear.weight == 0.25).all()
+
+
+def test_adapters_that_are_not_merged_are_not_averaged(load: Callable[[], SentenceTransformer]):
+    """Catches the mean of both factors of an update, which is not the mean of their product."""
+    updated = [add_lora(moved(load(), seed)) for seed in (1, 2)]
+    with pytest.raises(InputError, match=r"module 0 \(Transformer\) has adapters of peft, whose average is not"):
+        average_encoders(updated, [0.5, 0.5])
+    vectors = [merge_lora(model).encode(TERMS) for model in updated]
+    assert not np.allclose(vectors[0], vectors[1])
+    average_encoders(updated, [0.5, 0.5])

@@ -6,6 +6,8 @@ import re
 import unicodedata
 from itertools import pairwise
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +16,7 @@ from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.matching_rules import MatchPolicy, policy_of
 from st_biomed.corpus.token_paths import PathTable
 from st_biomed.corpus.tokens import SEPARATOR, code_points, tokenize
+from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
@@ -213,9 +216,12 @@ def test_hashes_do_not_depend_on_the_place_in_a_long_text():
 
 def test_a_full_table_finds_every_path():
     """Catches paths lost where several fall into one slot."""
-    import numpy as np
-
     hashes = np.arange(1, 5001, dtype=np.uint64) << np.uint64(40)  # neighbors share their slots
     table = PathTable(hashes, np.ones(5000, dtype=np.int64))
     assert np.array_equal(table.find(hashes), table.term_ends)
     assert (table.find(hashes + np.uint64(1)) == -2).all()
+
+
+def test_names_without_a_concept_leave_nothing_to_search_for():
+    with pytest.raises(InputError, match="no term is left to search for"):
+        TermMatcher.of_names(pa.array(["zorb"]), CSR(np.zeros(2, dtype=np.int64), np.zeros(0, dtype=np.int64)), "")

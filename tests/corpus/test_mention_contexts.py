@@ -243,3 +243,29 @@ def test_wrong_arguments_are_named():
         Caps(per_concept=0)
     with pytest.raises(InputError, match="unknown keep 'last'"):
         Caps(keep="last")
+
+
+@pytest.mark.parametrize("caps", [Caps(per_concept=2), Caps(per_concept=3, keep="first"), Caps(2, 3)])
+def test_what_no_cap_can_keep_is_not_held_and_what_is_kept_stays_the_same(caps: Caps, monkeypatch: pytest.MonkeyPatch):
+    """Catches a corpus that is held whole until it ends, and a mention that a later one would have let in again."""
+    terms = [Term("S:1", "flumpa"), Term("S:2", "zor"), Term("S:3", "zor"), Term("S:3", "due"), Term("S:2", "uno")]
+    matcher = TermMatcher(Terminology.from_records(terms, SOURCE), "en")
+    monkeypatch.setattr(blocks, "_CHARACTERS", 300)
+    documents = corpus(60)
+    whole = mention_contexts(matcher, documents, caps=caps)
+    held = []
+    monkeypatch.setattr(mentions, "_PRUNED_AT", 12)
+    pruned = mentions._not_ruled_out
+    monkeypatch.setattr(mentions, "_not_ruled_out", lambda rows, caps: held.append(pruned(rows, caps)) or held[-1])
+    found = mention_contexts(matcher, documents, caps=caps)
+    assert found.dataset[:] == whole.dataset[:] and found.coverage == whole.coverage
+    assert len(held) > 5 and max(map(len, held)) <= 4 * 3 < found.coverage.mentions / 20
+
+
+def test_rows_are_given_in_parts_whose_texts_fit_in_an_array(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(mentions, "_PART", 2)
+    parts = [*mention_tables(MATCHER, corpus(20), Coverage(), caps=Caps(per_term=3))]
+    assert [*map(len, parts)] == [2, 2, 2, 2, 1]
+    monkeypatch.undo()
+    (whole,) = mention_tables(MATCHER, corpus(20), Coverage(), caps=Caps(per_term=3))
+    assert pa.concat_tables(parts).to_pylist() == whole.to_pylist() and whole["text"].type == pa.string()

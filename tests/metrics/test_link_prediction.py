@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import rankdata
@@ -83,6 +84,15 @@ def test_raw_ranks_are_scipys_with_any_ties(rows, data):
     ranks = target_ranks(scores, targets)
     for kind, of in {"min": ranks.optimistic, "average": ranks.realistic, "max": ranks.pessimistic}.items():
         assert of.tolist() == [rankdata(-row, kind)[target] for row, target in zip(scores, targets)]
+    for found, of_arrays in zip(target_ranks(torch.from_numpy(scores), targets), ranks):
+        np.testing.assert_array_equal(found, of_arrays)
+
+
+def test_nan_among_scores_is_refused_on_any_device():
+    scores = np.array([[0.0, np.nan, 1.0]])
+    for kind in (np.asarray, torch.as_tensor):
+        with pytest.raises(InputError, match="scores: 1 of 3 are NaN"):
+            target_ranks(kind(scores), np.array([0]))
 
 
 triples = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=25)
@@ -102,6 +112,16 @@ def test_filtered_ranks_are_those_of_a_loop_over_entities(known, seed, cells):
         ranks = rank_triples(
             scorer, queries, side, n_entities=5, known=KnownTriples(np.array(known + known), 3), cells=cells
         )
+        of_tensors = rank_triples(
+            lambda *query: torch.from_numpy(scorer(*query)),
+            queries,
+            side,
+            n_entities=5,
+            known=KnownTriples(np.array(known), 3),
+            cells=cells,
+        )
+        for setting, found in of_tensors.items():
+            np.testing.assert_array_equal(found, ranks[setting])
         for i, (head, relation, tail) in enumerate(queries.tolist()):
             fixed, target = (tail, head) if side == "head" else (head, tail)
             scores = scorer(fixed, relation, side)

@@ -30,6 +30,7 @@ from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules import bottleneck_adapter
 from st_biomed.modules.adapt import SIZES, adapt, trained_share
 from st_biomed.modules.bottleneck_adapter import AdaptedBertConfig, AdaptedBertModel, adapter_parameters
+from st_biomed.training.trained_parameters import prepare_encoder
 from tests.fresh import run_fresh
 
 NAMES = ["flu", "flue", "acute gout of the ear", "gots", "zoster", "other disease, type 2"]
@@ -267,3 +268,12 @@ def test_other_encoders_are_refused(tiny_bert):
     tiny_bert[0].model = DistilBertModel(DistilBertConfig(vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=32))
     with pytest.raises(InputError, match="found an encoder of type 'distilbert'"):
         adapt(tiny_bert)
+
+
+def test_dropout_that_was_set_after_loading_is_kept(tiny_bert: SentenceTransformer):
+    """Catches an adapted encoder with the dropout of its configuration, which the training had set to 0."""
+    prepare_encoder(tiny_bert, 0.0, "")
+    adapt(tiny_bert, 4).train()
+    assert {module.p for module in tiny_bert.modules() if isinstance(module, nn.Dropout)} == {0.0}
+    first, again = (tiny_bert(features(tiny_bert)[0])["sentence_embedding"] for _ in range(2))
+    assert torch.equal(first, again)

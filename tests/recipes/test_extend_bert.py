@@ -86,3 +86,19 @@ def test_an_earlier_model_is_replaced_where_that_is_asked_for(run, corpus: Path)
     assert run("--corpus", corpus, "--overwrite", "true", "--seed", 5) == folder
     assert read_run(folder / "run.json")["seed"] == 5
     assert sorted(path.name for path in folder.parent.iterdir()) == ["out", "out-training", "texts"]
+
+
+def test_a_run_is_not_resumed_with_other_settings_or_another_corpus(run, corpus: Path, tmp_path: Path):
+    """Catches rows of the embedding that belong to the word pieces of another corpus."""
+    begin = ("--corpus", corpus, "--save_strategy", "steps", "--save_steps", 1, "--smoke", "false", "--max_steps", 1)
+    run(*begin, "--per_device_train_batch_size", 2)
+    resume = ("--resume_from_checkpoint", tmp_path / "out-training" / "checkpoint-1", "--overwrite", "true")
+    other = corpus.with_name("other.txt")
+    other.write_text("zorbaterkia without any of them, in two documents.\n" * 30)
+    for arguments, message in (
+        (("--masked_share", 0.5), "was trained with masked_share 0.15, found 0.5"),
+        (("--learning_rate", 1e-6), "was trained with learning_rate"),
+        (("--corpus", other), "was trained with corpus"),
+    ):
+        with pytest.raises(InputError, match=message):
+            run(*begin, "--per_device_train_batch_size", 2, *resume, *arguments)

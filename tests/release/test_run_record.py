@@ -16,6 +16,8 @@ from hypothesis import strategies as st
 
 from st_biomed import __version__
 from st_biomed.errors import InputError
+from st_biomed.losses import MultiSimilarityLoss, SelfDistillationLoss
+from st_biomed.losses.distilled_loss import CachedDistilledLoss
 from st_biomed.release.portable import plain
 from st_biomed.release.run_data import RunData, empty_run, read_run, results_table, write_run
 from st_biomed.release.run_record import RunRecord
@@ -173,3 +175,13 @@ def test_plain_values_are_json_and_stay_as_they_are(value: object) -> None:
     once = plain(value)
     assert json.loads(json.dumps(once, allow_nan=False)) == once
     assert plain(once) == once
+
+
+def test_the_papers_of_all_wrapped_losses_are_cited(licensed) -> None:
+    """Catches the main loss, which lies two wrappers deep where it is distilled and cached."""
+    parts = (MultiSimilarityLoss(None, miner=None), SelfDistillationLoss(None, np.ones((2, 4))))
+    record = RunRecord("r", "b", {}, 0, [licensed])
+    record.add_losses({"names": CachedDistilledLoss(None, *parts, mini_batch_size=2)})
+    citations = record.to_dict()["citations"]
+    assert "wang2019multi" in " ".join(citations.values())
+    assert {"DistilledLoss", "MultiSimilarityLoss"} <= set(citations)

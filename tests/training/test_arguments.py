@@ -131,3 +131,18 @@ def test_a_decay_by_layer_that_finds_no_layers_is_refused_with_the_model(
     monkeypatch.setattr(st_biomed.training.optimizer, "_LAYER", re.compile("no such layer"))
     with pytest.raises(InputError, match="layer_decay: Transformer has no numbered layers, leave it out"):
         recipe.encoder()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("label_smoothing_factor", 0.3), ("neftune_noise_alpha", 5.0), ("train_sampling_strategy", "group_by_length")],
+)
+def test_arguments_of_the_trainer_without_effect_are_refused(name: str, value: Any, tmp_path: Path):
+    """Catches a record that names a hyperparameter by which no weight changed."""
+    with pytest.raises(InputError, match=f"^{name}: does nothing in the training of an encoder, found {value}"):
+        EncoderArguments().training_arguments(arguments(tmp_path, **{name: value}))
+
+
+def test_a_limit_beyond_the_positions_of_the_encoder_is_refused_when_it_is_loaded(tiny_bert_folder: Path):
+    with pytest.raises(InputError, match="max_length: the encoder has positions for 64 tokens, found 999"):
+        EncoderArguments(base_model=str(tiny_bert_folder), max_length=999).encoder()

@@ -58,10 +58,11 @@ class Measured(BaseEvaluator):
 def run(folder: Path, out: Path, callbacks: list[TrainerCallback], **options: Any) -> SentenceTransformer:
     """Four steps, with a checkpoint and a measurement after each."""
     evaluator, resume = options.pop("evaluator", None), options.pop("resume", None)
+    eval_dataset = options.pop("eval_dataset", None)
     torch.manual_seed(0)
     model = load_encoder(folder, device="cpu")
     options = {"eval_strategy": "steps", "eval_steps": 1, "save_strategy": "steps", "save_steps": 1, **options}
-    if evaluator is None:
+    if evaluator is None and eval_dataset is None:
         options |= {"eval_strategy": "no"}
     arguments = SentenceTransformerTrainingArguments(
         output_dir=str(out),
@@ -83,6 +84,7 @@ def run(folder: Path, out: Path, callbacks: list[TrainerCallback], **options: An
         train_dataset=dataset,
         loss=MultiSimilarityLoss(model, miner=None),
         evaluator=evaluator,
+        eval_dataset=eval_dataset,
         callbacks=whole_checkpoints(*callbacks),
     ).train(resume_from_checkpoint=resume)
     return model
@@ -195,3 +197,30 @@ def test_another_average_is_not_gone_on_with(tiny_bert_folder: Path, tmp_path: P
         checkpoint = str(tmp_path / work / "checkpoint-2")
         with pytest.raises(InputError, match=f"{FILE_NAME}: {message}"):
             run(tiny_bert_folder, tmp_path / work, [MovingAverageCallback(0.9)], resume=checkpoint)
+
+
+def test_the_trained_weights_are_put_back_after_the_last_of_several_evaluation_datasets(
+    tiny_bert_folder: Path, tmp_path: Path
+):
+    """The trainer tells of each dataset by itself. Catches a second one that is measured with other weights."""
+    row = {"text": NAMES, "label": [0, 0, 1, 1, 2, 2, 3, 3]}
+    two = {name: Dataset.from_dict(row) for name in ("first", "second")}
+    measured: list[dict[str, float]] = []
+
+    class Losses(TrainerCallback):
+        def on_evaluate(self, args, state_, control, metrics, **kwargs: Any) -> None:
+            measured.append({name: value for name, value in metrics.items() if name.endswith("_loss")})
+
+    for number in (2, 1):
+        measured.clear()
+        torch.manual_seed(0)
+        callbacks = [Losses(), MovingAverageCallback(0.7, eval_datasets=number)]
+        if number == 1:
+            with pytest.raises(InputError, match="eval_datasets: expected 1 to measure, found another"):
+                run(tiny_bert_folder, tmp_path / "one", callbacks, eval_dataset=two, eval_strategy="steps")
+            continue
+        run(tiny_bert_folder, tmp_path / "two", callbacks, eval_dataset=two, eval_strategy="steps")
+        losses = [value for found in measured for value in found.values()]
+        assert len(losses) == 8 and losses[::2] == losses[1::2] and len(set(losses)) == 4
+    with pytest.raises(InputError, match="eval_datasets must be at least 1, found 0"):
+        MovingAverageCallback(0.7, eval_datasets=0)
