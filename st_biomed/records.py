@@ -209,7 +209,7 @@ class Tally:
         self.drop(reason, n)
 
     def mention(self, reason: str) -> None:
-        """Have a reason in the list even if no row is dropped for it: something that was looked for is not there."""
+        """List a reason although no row was dropped for it, because something expected was absent."""
         self.dropped[reason] += 0
 
     def note(self, text: str) -> None:

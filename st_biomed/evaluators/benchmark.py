@@ -40,7 +40,7 @@ class EvaluatorSettings(Protocol):
         ...
 
     def source_names(self) -> list[str]:
-        """Names of the sources whose terms are measured, as a run's record has them where they were trained on."""
+        """Names of the sources of the measured terms, spelled as in the record of a run that trains on them."""
         ...
 
 
@@ -88,8 +88,8 @@ class Data:
     Attributes:
         files: Files and folders it needs, below the data folder.
         source: Where to get them.
-        terminologies: Names of the sources that a plain file of names, a dictionary say, was made of, and of sources with the same
-            concepts under other names; those of terminologies that the settings read are known from these.
+        terminologies: Names of the sources of a plain file such as a dictionary, and of sources with the same concepts under
+            other names. The sources of terminologies in the settings are found automatically.
     """
 
     files: list[str] = field(default_factory=list)

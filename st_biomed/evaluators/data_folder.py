@@ -50,7 +50,7 @@ def open_terminology(sources: Sequence[str]) -> Terminology:
 def source_names(sources: Sequence[str]) -> list[str]:
     """Names of the sources of a terminology, see :func:`open_terminology`; none where none is read.
 
-    Of what was opened before they are still known when it is no longer in memory.
+    The names stay known after the terminology has left memory.
     """
     found = tuple(map(resolved, sources))
     opened = found, tuple(map(_version, found))

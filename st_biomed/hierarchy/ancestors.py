@@ -81,7 +81,7 @@ class AncestorGraph:
         return depth
 
     def _cycle(self, stuck: np.ndarray) -> list[int]:
-        """One cycle among the concepts that wait for ever, each of which has a parent that does."""
+        """One cycle among concepts of which each has a parent in the set."""
         path = [int(np.flatnonzero(stuck)[0])]
         place = {path[0]: 0}
         while True:

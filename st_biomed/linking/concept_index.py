@@ -96,7 +96,7 @@ class ConceptIndex(MentionSearch):
 
         Raises:
             InputError: An argument out of range, a folder in use, an interrupted encoding of another index, or an
-                earlier index that is none, damaged, or of another encoder or precision.
+                earlier index that is not an index, damaged, or of another encoder or precision.
         """
         catalog = Catalog.of(source)
         check_kind(kind, len(catalog))

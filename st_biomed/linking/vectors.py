@@ -104,7 +104,7 @@ class ResumableMatrix:
         self._commit()
 
     def _differs(self, begun: Progress) -> str | None:
-        """What an encoding was begun with that this one does not go on with."""
+        """The first setting in which the interrupted encoding differs, in words."""
         for key, value in self.settings.items():
             if (found := begun.settings.get(key)) != value:
                 return _OTHERS.get(key, f"with {key} {found!r} and does not go on with {value!r}")

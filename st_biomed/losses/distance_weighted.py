@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from st_biomed.metrics.cosine import unit_rows
+
 _ROWS = 2048  # anchors at once, which bounds the memory
 
 
@@ -85,10 +87,10 @@ def draw_negatives(
     """
     columns = np.empty(len(anchors), dtype=np.int64)
     chances = rng.random(len(anchors))
-    names = _unit(names)
+    names = unit_rows(names)
     for start in range(0, len(anchors), _ROWS):
         rows = slice(start, start + _ROWS)
-        cosines = _unit(anchors[rows]) @ names.T
+        cosines = unit_rows(anchors[rows]) @ names.T
         weights = np.where(allowed[rows], DISTRIBUTIONS[distribution](cosines, names.shape[1]), -math.inf)
         columns[rows] = _columns(weights, chances[rows])
     return columns
@@ -98,8 +100,3 @@ def _columns(log_weights: np.ndarray, chances: np.ndarray) -> np.ndarray:
     """The column of each row in which its cumulated probability passes the row's chance in [0, 1)."""
     cumulated = np.exp(log_weights - log_weights.max(axis=1, keepdims=True)).cumsum(axis=1)
     return (cumulated > chances[:, None] * cumulated[:, -1:]).argmax(axis=1)
-
-
-def _unit(rows: np.ndarray) -> np.ndarray:
-    rows = rows.astype(np.float64)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

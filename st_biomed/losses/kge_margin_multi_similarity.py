@@ -147,8 +147,8 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             embeddings: One ``[B, D]`` per text column, n of them.
             labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
             kge_similarity: K of every pair ``[n * B, n * B]``, column after column, in place of the values of the
-                table (for the texts of all processes if they are gathered). It is used unchanged, also for positives;
-                NaN for a pair without K.
+                table (for the texts of all processes if they are gathered). It replaces the table also for positives,
+                and is clipped by ``kge_clip``; NaN for a pair without K.
 
         Returns:
             A scalar, differentiable once.

@@ -10,17 +10,18 @@ from st_biomed.errors import InputError
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """P values adjusted for their number, which hold whatever depends on what (Holm 1979, A simple sequentially rejective procedure).
+    """P values adjusted for multiple tests, valid under any dependence.
 
-    The smallest of m is multiplied by m, the next by m - 1, and so on; none becomes smaller than the one before, and none
-    larger than 1. Where all that are adjusted to less than a level are called different, the chance that any one of them is
-    not is below that level.
+    The smallest of m is multiplied by m, the next by m - 1, and so on; the result is monotone and at most 1. If all tests
+    with an adjusted p below a level are rejected, the probability of any false rejection is at most that level.
+
+    The source is Holm 1979, *A simple sequentially rejective multiple test procedure*.
 
     Args:
         p_values: Of m tests, in any order.
 
     Returns:
-        The m adjusted ones, in the same order.
+        The m adjusted p values, in the same order.
 
     Raises:
         InputError: One that is no number from 0 to 1.

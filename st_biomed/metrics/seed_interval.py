@@ -1,4 +1,4 @@
-"""A figure of several seeds: its mean, and how far that of other seeds may lie."""
+"""The mean of a figure over seeds, with a confidence interval."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def inject_knowledge(
     model: SentenceTransformer, entities: KGETable | Tensor, *, half: bool = False, **settings: Any
 ) -> SentenceTransformer:
     """Replace the first module of a model, in place, with a
-    :class:`~st_biomed.modules.knowledge_injected_transformer.KnowledgeInjectedTransformer`; in place.
+    :class:`~st_biomed.modules.knowledge_injected_transformer.KnowledgeInjectedTransformer`.
 
     The model must be trained (:class:`st_biomed.losses.KnowledgeInjectionLoss`) before its vectors are useful. A saved
     model contains the table and the code, and loads with ``trust_remote_code=True``, without this package.

@@ -65,7 +65,7 @@ def difference_chart(
         height: Of the picture, in inches; by default what its rows need.
 
     Raises:
-        InputError: No benchmark, scorecards against several bases, or a size that is none.
+        InputError: No benchmark, scorecards against several bases, or a size that is not positive.
     """
     columns: Columns = [(title, recipe["benchmarks"]) for title, recipe in zip(_titles(recipes), recipes)]
     columns += [(scorecard["model"], scorecard["benchmarks"]) for scorecard in scorecards]

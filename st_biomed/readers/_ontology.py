@@ -1,6 +1,6 @@
 """The common part of the readers of ontologies: scopes of synonyms, and the choice of statements.
 
-This is not a reader; ``obo``, ``obograph``, ``babelon``, ``sssom`` and ``hpoa`` are built on it.
+This is not a reader; ``obo`` and ``obograph`` are built on it, and ``babelon`` shares its scopes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Samplers determine which rows of a dataset share a batch.
 
-Every sampler yields exactly ``batch_size`` rows and has a constant and exact length. It depends only on
-``(seed, epoch)`` and is therefore identical in every process. Pass the small callables (``SynonymBatches.of(...)``) to
-the training arguments.
+The sampler of one dataset yields batches of exactly ``batch_size`` rows and has a constant length. It depends only on
+``(seed, epoch)``, hard negatives also on the current neighbor table, and is therefore identical in every process. Pass
+the small callables (``SynonymBatches.of(...)``) to the training arguments.
 """
 
 from __future__ import annotations

@@ -46,12 +46,12 @@ class DefinitionPlan:
 class DefinitionBatchSampler(EpochBatchSampler):
     """Every batch holds ``batch_size / 2`` different concepts, each with one of its names and one of its definitions.
 
-    BioLORD-2023 brings names and definitions together by pairs of them (Remy, Demuynck and Demeester 2024). An epoch goes
-    through all concepts that have both once, as anchors in random order, up to less than a batch; name and definition are
-    drawn anew every epoch. The rest of a batch are siblings of its anchors: concepts under a common parent, which have
-    both, too. What the anchors lack in siblings that are not in the batch yet is made up by any other concepts.
+    BioLORD-2023 trains on pairs of a name and a definition (Remy, Demuynck and Demeester 2024). An epoch visits every
+    concept that has both once, as an anchor in random order, except for a remainder smaller than a batch; its name and its
+    definition are drawn anew in every epoch. The rest of a batch are siblings of the anchors: concepts with a common
+    parent, which have both, too. If the anchors have too few siblings, other concepts fill the batch.
 
-    Rows stand in pairs, a name and its definition: first the anchors', then the siblings'.
+    Rows come in pairs of a name and its definition: first the anchors', then the siblings'.
 
     Args:
         dataset: What :func:`~st_biomed.training_data.definitions.definitions_dataset` gives, or a selection of its rows.

@@ -10,16 +10,7 @@ from st_biomed.samplers.rows import NameRows
 from st_biomed.samplers.shared_keys import SharedKeyMembers
 from st_biomed.training_data.draws import draw_distinct
 
-_TRIES = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    64,
-    128,
-)  # texts looked at for a far partner, before any other of its source takes its place
+_TRIES = tuple(2**i for i in range(8))  # texts tried for a far partner, before any text of its source is taken
 
 
 class PartnerGroups:

@@ -79,8 +79,8 @@ class HardNegativeBatchSampler(EpochBatchSampler):
     replace them, so every batch has exactly ``batch_size`` rows. If those are also in the batch already, other rows
     are used.
 
-    The nearest rows come from a :class:`~st_biomed.samplers.neighbor_table.NeighborTable`,
-    :class:`~st_biomed.samplers.hard_negative_callback.HardNegativeCallback` updates this table during training.
+    The nearest rows come from a :class:`~st_biomed.samplers.neighbor_table.NeighborTable`, which
+    :class:`~st_biomed.samplers.hard_negative_callback.HardNegativeCallback` updates during training.
 
     Args:
         dataset: Names (:func:`~st_biomed.training_data.names.names_dataset`), or mentions in context with the text id of their

@@ -22,7 +22,7 @@ from st_biomed.files import check_writable
 from st_biomed.settings.origins import later
 
 LARGEST = 2**31 - 1
-"""The check of a count."""
+"""The largest value of a whole number, unless its check has another."""
 
 LARGEST_SEED = 2**32 - 1
 """The largest seed of NumPy."""

@@ -1,4 +1,4 @@
-"""A terminology as frozen columnar tables: concepts, their names, parents, relations and types."""
+"""A terminology as frozen columnar tables: concepts, their names, parents, relations, types, definitions and cross-references."""
 
 from __future__ import annotations
 

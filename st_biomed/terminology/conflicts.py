@@ -1,4 +1,4 @@
-"""What stands against one another in terminologies that were united: counts by pair of sources, and open examples."""
+"""Conflicts between the sources of a merged terminology: counts by pair of sources, and redistributable examples."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class _Pairs:
 
 
 def equal_names(terminology: Terminology) -> dict[str, Any]:
-    """Names that stand for several concepts, which the losses take for neither positives nor negatives of one alone.
+    """Names of several concepts, which a loss with a lookup takes for positives of the names of each.
 
     Returns:
         ``names``: how many; ``pairs``: by the two sources that have a name at different concepts.
@@ -76,7 +76,7 @@ def equal_names(terminology: Terminology) -> dict[str, Any]:
 
 
 def equal_but_for_case(terminology: Terminology) -> dict[str, Any]:
-    """Names that are equal in lower case and are different texts.
+    """Different texts that are equal in lower case.
 
     Returns:
         ``names``: how many texts equal another; ``too many``: by how many texts there would be fewer in lower case;
@@ -130,7 +130,7 @@ def _groups(terminology: Terminology, key: np.ndarray) -> list[list[_Use]]:
 
 
 def _met(terminology: Terminology, groups: Iterable[Sequence[_Use]], counts: Any) -> list[dict[str, Any]]:
-    """Each group once for every pair of sources of which two uses meet the condition at different concepts."""
+    """Count each group once per pair of sources that has two uses of different concepts meeting the condition."""
     pairs = _Pairs(terminology.sources)
     for group in groups:
         seen = set()

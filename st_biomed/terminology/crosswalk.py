@@ -56,12 +56,12 @@ class Crosswalk:
                 (``"none"``, ``"lower"``, ``"coder"``) and in one language; a name of several concepts of one
                 terminology links nothing, nor does one of a concept that a cross-reference links to another concept of
                 the other's prefix.
-            preferred: Whether preferred names alone link, which synonyms do, too, by default; those of other concepts
-                count for nothing then, which may be wider or narrower.
-            apart_from: For each terminology, prefixes of codes that its own cross-references do not make one with its
-                concepts: the substance of a therapy, say. None by default.
-            by_name: For each terminology, whether its names link; titles that depend on the code above do not tell
-                what a concept is. All do by default.
+            preferred: Whether only preferred names link concepts. By default synonyms link, too, which may be wider or
+                narrower than their concept.
+            apart_from: For each terminology, prefixes of codes to which its own cross-references do not link, e.g. the
+                substance of a therapy. None by default.
+            by_name: For each terminology, whether its names link; ``False`` where titles depend on the parent code. By
+                default all names do.
 
         Raises:
             InputError: No cross-reference has one of the predicates, or leads to one of the prefixes (for ``apart_from``,

@@ -24,9 +24,9 @@ class DefinitionLookup(ConceptLookup):
     :func:`~st_biomed.training_data.definitions.definitions_dataset`. Between names all is as in
     :class:`~st_biomed.terminology.lookup.ConceptLookup`. A string that defines several concepts has all of them.
 
-    A definition and a text without a common concept count for nothing where a concept of the one shares a name with a
-    concept of the other: "cold" names the rhinitis and the low temperature, so that what is written of one may well be
-    meant of the other. A name and a definition that are one string, of different concepts, count for nothing either.
+    A definition and a text without a common concept are neither positives nor negatives if any of their concepts share a
+    name: "cold" names a rhinitis and a low temperature, so a definition of one may well describe the other. The same holds
+    for a name and a definition that are one string but belong to different concepts.
 
     Raises:
         InputError: It has no definition.

@@ -14,9 +14,9 @@ from st_biomed.terminology.terminology import Terminology
 def normalized(terminology: Terminology, normalizer: str) -> Terminology:
     """The terminology with every name normalized; definitions stay as they are.
 
-    Names that become equal are one text: of one concept they are counted as repeated, of several concepts the text is
-    ambiguous, which the losses know of their lookup. An encoder in lower case would else be taught that ``Zorb`` and
-    ``zorb`` are two names, and would see one of them as a negative of the other where their concepts differ.
+    Names that become equal are one text. Within one concept they are counted as repeated; across concepts the text is
+    ambiguous, and a loss with a lookup treats it so. Otherwise an encoder that lower-cases its input would be trained with
+    ``Zorb`` and ``zorb`` as two names, and as negatives if their concepts differ.
 
     Args:
         normalizer: A key of ``NORMALIZERS``: ``none``, ``lower`` or ``coder``.

@@ -1,4 +1,4 @@
-"""A terminology as frozen columnar tables: concepts, their names, parents, relations and types.
+"""A terminology as frozen columnar tables: concepts, their names, parents, relations, types, definitions and cross-references.
 
 Codes, texts and rows are sorted, so that the same input gives the same indices and the same digest in any process.
 """
@@ -50,7 +50,7 @@ class Terminology(TerminologyTables):
         tallies: Stage name to :class:`Tally`: one for each reader's rows, one for the records made from them.
         readings: What was read and how: ``reader``, ``path`` (its last part), ``options`` and ``version`` of this package.
 
-    Make one with :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
+    Make one with :meth:`open`, :meth:`read`, :meth:`from_records`, :meth:`merge`, :meth:`subset` or :meth:`load`.
 
     Example:
         >>> terms = Terminology.read("toy", trees=2, depth=2, branching=2)

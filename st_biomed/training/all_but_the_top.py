@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
+from st_biomed.metrics.cosine import unit_rows
 from st_biomed.training.principal_components import principal_directions
 
 
@@ -39,7 +40,7 @@ class AllButTheTop(NamedTuple):
         Raises:
             InputError: There is no vector, or n is not from 0 to D - 1.
         """
-        rows = _unit(vectors)
+        rows = unit_rows(vectors)
         if not len(rows):
             raise InputError("vectors: expected at least one, found none")
         check_removed(removed, rows.shape[1])
@@ -52,7 +53,7 @@ class AllButTheTop(NamedTuple):
         Args:
             vectors: ``[N, D]`` of any length.
         """
-        centered = _unit(vectors) - self.mean
+        centered = unit_rows(vectors) - self.mean
         return (centered - (centered @ self.directions) @ self.directions.T).astype(np.float32)
 
 
@@ -66,9 +67,3 @@ def check_removed(removed: int, dimension: int) -> None:
         raise InputError(
             f"distillation_removed must be from 0 to {dimension - 1}, below the dimension of the vectors, found {removed}"
         )
-
-
-def _unit(vectors: np.ndarray) -> np.ndarray:
-    """The rows at length 1, float64; rows of zeros stay zero."""
-    rows = np.asarray(vectors, dtype=np.float64)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

@@ -12,18 +12,17 @@ from st_biomed.errors import InputError
 
 
 class BestWeightsCallback(TrainerCallback):
-    """Rejects the last weights in place of the best ones: the host logs an error of ``load_best_model_at_end`` and goes on.
+    """Raises an error if the best weights were not loaded at the end; the trainer only logs such an error.
 
-    The digest of the best checkpoint is that of the model when it was saved. A resumed training whose best checkpoint
-    is an earlier one has no digest of it, and nothing is checked: the resume itself has read a checkpoint, and an error
-    of that is raised.
+    The digest of a checkpoint is taken when it is saved. If training resumed after the best checkpoint was saved, there is
+    no digest and nothing is checked.
 
     It must precede callbacks that change the weights at the end, such as
     :class:`~st_biomed.training.moving_average.MovingAverageCallback`.
 
     Raises:
-        InputError: When training begins: the checkpoint that is resumed knows a best figure, and its best checkpoint is not
-            there. When training ends: the model is not that of the best checkpoint.
+        InputError: When training begins: the resumed checkpoint names a best checkpoint that does not exist. When training
+            ends: the model is not that of the best checkpoint.
     """
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ RETENTION = (
     *(option.name for kind in (AveragingArguments, DistillationArguments) for option in fields(kind)),
     *("dropout", "frozen", "adapter", "layer_decay", "decay_all", "ema_decay"),
 )
-"""Arguments of the contrastive stages alone."""
+"""Arguments that preserve the base model, of the contrastive stages alone."""
 
 STAGES = ("vocabulary", "kge", "inject", "contrastive", "pipelined")
 

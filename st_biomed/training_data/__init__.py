@@ -1,4 +1,4 @@
-"""Training data from a terminology: names, relation pairs, and splits of the terminology itself."""
+"""Training data from a terminology: names, definitions, relation pairs, passages, mentions; and splits of the terminology."""
 
 from __future__ import annotations
 

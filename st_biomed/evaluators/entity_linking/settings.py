@@ -141,7 +141,7 @@ class LinkingSettings:
         return [dev_evaluator(self.prepared(self.open()), self.name, self.dev, options, by_document=self.by_document)]
 
     def source_names(self) -> list[str]:
-        """The data set and its dictionary, as a record of training on them has it, and the sources of a dictionary that is a terminology."""
+        """The data set and its dictionary, named as in the record of a run, and the sources of a dictionary that is a terminology."""
         dataset, (form, _, place) = linking_format(self.format).SOURCE.name, self.dictionary.partition(":")
         dictionary = place if form == TERMINOLOGY else self.dictionary
         read = [dictionary] if dictionary and is_terminology(resolved(dictionary)) else []

@@ -45,7 +45,7 @@ class RelatednessSettings:
         return [RelatednessEvaluator.from_file(path, terms=terms, score=score, unscored=self.unscored, **options)]
 
     def source_names(self) -> list[str]:
-        """None: the pairs are their authors'."""
+        """No sources: the pairs are the authors' own."""
         return []
 
 

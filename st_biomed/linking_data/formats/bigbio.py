@@ -14,7 +14,8 @@ from typing import Any
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
-from st_biomed.linking_data.gold_ids import gold_groups
+from st_biomed.linking_data.bioc_places import LONGEST_GAP
+from st_biomed.linking_data.gold_ids import SEVERAL, gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.readers._json import json_object
 from st_biomed.records import SourceInfo, Tally
@@ -28,10 +29,6 @@ SOURCE = SourceInfo(
 )
 DICTIONARY = "names"
 PREFIX = ""
-
-SEVERAL = ("groups", "alternatives")
-_LONGEST_GAP = 10_000
-"""Maximum number of characters between two passages: more indicate a damaged offset and fill the memory."""
 
 
 def read(
@@ -101,7 +98,7 @@ def _text(where: str, passages: list[Any]) -> str:
         pieces.extend((start, string) for (start, _), string in zip(spans, strings))
     text = ""
     for start, string in sorted(pieces, key=lambda piece: piece[0]):
-        if start > len(text) + _LONGEST_GAP:
+        if start > len(text) + LONGEST_GAP:
             raise InputError(f"{where}: a passage begins at {start}, but the text before it ends at {len(text)}")
         text = text.ljust(start) + string
     return text
