@@ -23,7 +23,8 @@ from transformers import set_seed
 from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
-from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.translation_arguments import TranslationArguments
 from st_biomed.losses import LossParametersCallback, TerminologyDigestCallback
 from st_biomed.losses.bergamot_arguments import BergamotLossArguments

@@ -28,7 +28,7 @@ from st_biomed.encoder import find_model
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
-from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.self_distillation import only_distilled

@@ -22,7 +22,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from transformers import set_seed
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.evaluators.relation.arguments import RelationArguments
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.arguments import TreeArguments

@@ -23,7 +23,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators import LinkPredictionEvaluator, metrics_table
 from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.benchmark import BENCHMARK, Benchmark, chosen_benchmarks
-from st_biomed.evaluators.link_prediction.graph_vectors import graph_evaluator, measure_table
+from st_biomed.evaluators.concept_vectors import graph_evaluator, measure_table
 from st_biomed.files import begin_anew, begun_in, check_output, copy_file, lock, replacing, settle, write_text
 from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_into
 from st_biomed.kge.knowledge_graph import FILES, HEADER

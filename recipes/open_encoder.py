@@ -31,7 +31,7 @@ from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
-from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.evaluators.relation.settings import RelationSettings
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.settings import TreeSettings

@@ -25,7 +25,8 @@ from transformers import set_seed
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
-from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from st_biomed.losses import miners as miners
+    from st_biomed.losses.barlow_twins import BarlowTwinsLoss as BarlowTwinsLoss
     from st_biomed.losses.bergamot import BergamotLoss as BergamotLoss
     from st_biomed.losses.by_name import loss_by_name as loss_by_name
     from st_biomed.losses.by_name import miner_by_name as miner_by_name
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from st_biomed.losses.multi_similarity import MultiSimilarityLoss as MultiSimilarityLoss
     from st_biomed.losses.nca import NCALoss as NCALoss
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
-    from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss as BarlowTwinsLoss
     from st_biomed.losses.self_distillation import CachedSelfDistillationLoss as CachedSelfDistillationLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss as SelfDistillationLoss
     from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss as SynonymMarginalizationLoss
@@ -51,7 +51,7 @@ _HOME = {
     "CachedOrdinalMultiSimilarityLoss": "st_biomed.losses.cached",
     "KGEMarginMultiSimilarityLoss": "st_biomed.losses.kge_margin_multi_similarity",
     "CachedKGEMarginMultiSimilarityLoss": "st_biomed.losses.cached",
-    "BarlowTwinsLoss": "st_biomed.losses.redundancy_reduction",
+    "BarlowTwinsLoss": "st_biomed.losses.barlow_twins",
     "BergamotLoss": "st_biomed.losses.bergamot",
     "CachedBergamotLoss": "st_biomed.losses.cached_bergamot",
     "InfoNCELoss": "st_biomed.losses.info_nce",

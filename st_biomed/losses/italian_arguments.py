@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
 from st_biomed.kge.settings import MODEL_NAMES
+from st_biomed.losses.barlow_twins import BarlowTwinsLoss
 from st_biomed.losses.cached import CachedKGEMarginMultiSimilarityLoss, CachedMultiSimilarityLoss
 from st_biomed.losses.kge_margin_multi_similarity import MISSING, KGEMarginMultiSimilarityLoss
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS
 from st_biomed.losses.miners import MultiSimilarityMiner
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss
 from st_biomed.settings.checks import WEIGHT, about, above, check_unused, one_of
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from st_biomed.evaluators.entity_linking.folds import mean_of_folds
-from st_biomed.evaluators.entity_linking.settings import LinkingSuite
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.training.finish import Measured
 

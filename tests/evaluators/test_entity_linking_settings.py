@@ -8,7 +8,8 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_names import hold_out_names
 from st_biomed.terminology import Terminology
 

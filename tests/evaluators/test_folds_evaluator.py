@@ -8,7 +8,8 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
 from st_biomed.evaluators.entity_linking.folds import mean_of_folds
-from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import SourceInfo
 from tests.contracts.evaluator_contract import EvaluatorContract

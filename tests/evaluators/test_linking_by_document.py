@@ -13,7 +13,8 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
 from st_biomed.evaluators.benchmark import Benchmark, benchmark_names
-from st_biomed.evaluators.entity_linking.settings import LinkingSettings, LinkingSuite
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
+from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.metric_descriptions import drawn_of
 from st_biomed.leaderboard.models import MeasuredModel

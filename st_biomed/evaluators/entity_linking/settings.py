@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
+from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved, source_names
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
-from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
-from st_biomed.evaluators.shared_embedding import SharedEvaluator
-from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
@@ -176,75 +172,6 @@ class LinkingSettings:
             for step, options in self.steps.items()
         }
         return prepare(dataset, steps)
-
-
-class LinkingSuite(EvaluatorSuite):
-    """The evaluators of several linking benchmarks: one for training, and the reported ones.
-
-    A benchmark is reported as distributed (``<name>_raw``) and after its steps (``<name>``).
-
-    Args:
-        protocols: The benchmarks.
-        relatedness: Tables of term pairs and scores, see :class:`~st_biomed.evaluators.RelatednessEvaluator`.
-        **options: Options of all evaluators; ``name`` is the protocol's, and evaluators for training have no
-            intervals.
-
-    Attributes:
-        tests: The evaluators of the reported figures.
-
-    Raises:
-        InputError: Two benchmarks with the same name, or invalid files.
-    """
-
-    def __init__(
-        self,
-        protocols: Sequence[LinkingSettings] = (),
-        *,
-        relatedness: Sequence[str | Path] = (),
-        **options: Unpack[EvaluatorOptions],
-    ) -> None:
-        super().__init__()
-        self.options = options
-        self._devs: list[EntityLinkingEvaluator] = []
-        for protocol in protocols:
-            evaluators = protocol.evaluators(**options)
-            for evaluator in evaluators:
-                self.take(evaluator)
-            if isinstance(evaluators[-1], EntityLinkingEvaluator):
-                self._watch(evaluators[-1].dataset, protocol.name, protocol.dev, protocol.by_document)
-        for path in relatedness:
-            self.take(RelatednessEvaluator.from_file(data_path(path), **options))
-
-    def add(
-        self,
-        dataset: LinkingDataset,
-        name: str,
-        *,
-        dev: str = "dev",
-        test: str = "test",
-        seen: Sequence[str] = (),
-        by_document: bool = False,
-    ) -> None:
-        """Add a data set: ``dev`` is measured during training if it is not empty, ``test`` before and after."""
-        self._watch(dataset, name, dev, by_document)
-        options: EvaluatorOptions = {**self.options, "name": name}
-        self.take(EntityLinkingEvaluator(dataset, test, refined=seen, by_document=by_document, **options))
-
-    def _watch(self, dataset: LinkingDataset, name: str, dev: str, by_document: bool) -> None:
-        """Measure a split in training, where there is one to measure."""
-        if dev:
-            self._devs.append(dev_evaluator(dataset, name, dev, self.options, by_document=by_document))
-
-    @property
-    def dev(self) -> SharedEvaluator | None:
-        """Measures every dev split; its primary metric, ``sequential_score``, is the mean of their accuracies."""
-        return SharedEvaluator(self._devs) if self._devs else None
-
-    def what(self, evaluator: EmbeddingEvaluator) -> str:
-        """The split with the number of mentions."""
-        if isinstance(evaluator, EntityLinkingEvaluator):
-            return f"{evaluator.split}, {super().what(evaluator)}"
-        return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)
 
 
 def dev_evaluator(

@@ -14,9 +14,9 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.relatedness.text_pairs import TextPairs, unordered_pairs
 from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDraw, draw_relation_pairs
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
+from st_biomed.evaluators.relation.text_pairs import TextPairs, unordered_pairs
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
 from st_biomed.metrics.relation_draws import resampling

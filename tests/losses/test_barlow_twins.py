@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from st_biomed.errors import InputError
-from st_biomed.losses.redundancy_reduction import BarlowTwinsLoss, pairs_of_concepts
+from st_biomed.losses.barlow_twins import BarlowTwinsLoss, pairs_of_concepts
 from tests.contracts.loss_contract import LossContract
 from tests.losses.pair_batches import birds, text_ids
 

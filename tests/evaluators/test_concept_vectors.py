@@ -10,7 +10,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.evaluators import MCSMEvaluator, RelatednessEvaluator
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.evaluators.link_prediction.graph_vectors import by_code, graph_evaluator, measure_table, with_vectors
+from st_biomed.evaluators.concept_vectors import by_code, graph_evaluator, measure_table, with_vectors
 from st_biomed.kge import KGETable
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
