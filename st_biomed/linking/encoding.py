@@ -14,6 +14,7 @@ from torch import Tensor
 from st_biomed.encoder import computes_bf16
 from st_biomed.encoder.prompts import Task, task_input
 from st_biomed.errors import InputError
+from st_biomed.linking.forks import use_one_thread_in_a_fork
 from st_biomed.losses.embed import take_rows, token_lengths
 
 TOKENS_PER_FORWARD_CPU = 1024
@@ -62,6 +63,7 @@ class NameEncoder:
         Returns:
             float32 ``[N, D]``; ``[0, 0]`` without texts.
         """
+        use_one_thread_in_a_fork()
         order = np.argsort([-len(text) for text in texts], kind="stable")
         out: np.ndarray | None = None
         # One group's vectors are fetched after the next group was tokenized and sent: a GPU computes meanwhile.

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +114,35 @@ def test_several_processes_give_the_same(pipeline: Pipeline) -> None:
     nlp = pipeline(k=2)
     expected = [linked(doc) for doc in nlp.pipe(TEXTS)]
     assert [linked(doc) for doc in nlp.pipe(TEXTS, n_process=2, batch_size=1)] == expected
+
+
+@pytest.mark.long
+def test_a_fork_does_not_wait_for_the_threads_of_its_parent(index: ConceptIndex, tmp_path: Path) -> None:
+    """OpenMP's threads do not survive a fork: without care the second process never answers."""
+    code = """
+import sys
+import spacy, torch
+import st_biomed.linking.spacy_pipe
+
+torch.set_num_threads(2)
+nlp = spacy.blank("en")
+nlp.add_pipe("st_biomed_linker", config={"index": sys.argv[1], "find_names": True})
+texts = ["A gradthitis.", "The flumpa."] * 20
+for n in (1, 2):
+    print([entity.kb_id_ for doc in nlp.pipe(texts, n_process=n, batch_size=20) for entity in doc.ents])
+print(torch.get_num_threads())
+"""
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    command = [sys.executable, "-c", code, str(index.folder)]
+    with (tmp_path / "out").open("w") as out:  # not a pipe, which a process that waits would keep open
+        process = subprocess.Popen(command, env=environment, stdout=out, start_new_session=True)
+        try:
+            assert process.wait(240) == 0
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+    alone, forked, threads = (tmp_path / "out").read_text().splitlines()
+    assert alone == forked and alone.count("ZORB:2") == 20 and threads == "2"
 
 
 # ---------------------------------------------------------------------- refusals
