@@ -39,7 +39,7 @@ _SCHEMA = pa.schema(
 _RANKED = _SCHEMA.append(pa.field("rank", pa.uint64())).append(pa.field("form", pa.int64()))
 _WITH_MENTIONS = _RANKED.append(pa.field("mention", pa.string()))
 _PRUNED_AT = 200_000  # number of new rows after which the caps are applied again
-_PART = 1 << 20  # rows of a part: their texts stay below the 2 GiB of an array of strings
+_PART = 1 << 17  # rows of a part: texts of up to 16 kB stay below the 2 GiB of an array of strings
 
 
 class MentionContexts(NamedTuple):

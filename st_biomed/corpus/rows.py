@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from st_biomed.arrow_strings import combined
 from st_biomed.corpus.blocks import Block
 from st_biomed.corpus.coverage import Coverage
 
@@ -65,13 +66,14 @@ def dataset(tables: Iterable[pa.Table], schema: pa.Schema, digest: str, file: Pa
         tables: The rows.
         schema: Their columns.
         digest: Digest of the terminology; empty for none.
-        file: The file for the rows, so that none stays in memory; with ``None`` they stay in memory.
+        file: The file for the rows, so that none stays in memory; with ``None`` they stay in memory, more than 2 GiB of text as
+            large strings.
     """
     from datasets import Dataset, DatasetInfo  # not at the top: the processes that find mentions do not need it
 
     info = DatasetInfo(description=f"terminology:{digest}" if digest else "")
     if file is None:
-        return Dataset(pa.concat_tables([schema.empty_table(), *tables]).combine_chunks(), info=info)
+        return Dataset(combined(pa.concat_tables([schema.empty_table(), *tables])), info=info)
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
         for table in tables:
             writer.write_table(table)

@@ -11,7 +11,8 @@ from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.files import replacing_file
-from st_biomed.metrics.significance import Units, load_units, save_units
+from st_biomed.metrics.significance import Units
+from st_biomed.metrics.units_in_files import load_units, save_units
 
 ABOUT = "about.json"
 _LONGEST = 60  # characters of a name within a file's name

@@ -11,6 +11,7 @@ from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_whole
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.conditions import Conditions
+from st_biomed.linking.forks import use_one_thread_in_a_fork
 from st_biomed.linking.pooling import Pooled, pool_names
 from st_biomed.linking.vector_index import VectorIndex, unit_rows
 
@@ -65,6 +66,7 @@ class ConceptSearch:
         self, vectors: np.ndarray, k: int, conditions: Conditions, *, threshold: float | None = None
     ) -> list[list[Match]]:
         """See :meth:`st_biomed.linking.ConceptIndex.search_vectors`."""
+        use_one_thread_in_a_fork()
         check_whole("k", int(k) if isinstance(k, np.integer) else k)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number)

@@ -22,8 +22,9 @@ from st_biomed.metrics.precision_recall import average_precision, pr_auc, precis
 from st_biomed.metrics.ranking import roc_auc, roc_curve, spearman
 from st_biomed.metrics.relation_auc import detection_power, relation_metrics
 from st_biomed.metrics.seed_interval import seed_interval
-from st_biomed.metrics.significance import Interval, PairedTest, Units, compare_means, load_units, save_units
+from st_biomed.metrics.significance import Interval, PairedTest, Units, compare_means
 from st_biomed.metrics.tree_auc import discrimination, mean_auc
+from st_biomed.metrics.units_in_files import load_units, save_units
 
 __all__ = [
     "MCSM",

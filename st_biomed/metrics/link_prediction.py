@@ -153,7 +153,7 @@ def _at(scores: np.ndarray | Tensor, rows: np.ndarray, columns: np.ndarray) -> n
 
 def _index(scores: Tensor, places: np.ndarray) -> Tensor:
     """Places of scores, on their device."""
-    import torch  # not at the top: ranks of arrays do not need it
+    import torch
 
     return torch.as_tensor(places, device=scores.device)
 
@@ -184,11 +184,14 @@ def rank_triples(
     given_ends, relations, targets = columns_of(triples, side)
     if not len(targets):
         raise InputError("triples: expected at least one to rank, found none")
+    import torch  # not at the top: ranks of arrays do not need it
+
     parts: dict[str, list[Ranks]] = {"raw": []} if known is None else {"filtered": [], "raw": []}
     step = max(1, cells // n_entities)
     for start in range(0, len(targets), step):
         part = slice(start, start + step)
-        scores = scorer(given_ends[part], relations[part], side)
+        found = scorer(given_ends[part], relations[part], side)
+        scores = found.detach() if isinstance(found, torch.Tensor) else np.asarray(found)
         if tuple(scores.shape) != (len(targets[part]), n_entities):
             raise InputError(
                 f"scores: expected [{len(targets[part])}, {n_entities}], found shape {tuple(scores.shape)}"

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -16,10 +13,7 @@ from scipy.sparse import csr_array, issparse
 from st_biomed.errors import InputError, check_name
 from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Draws, draws_of
 
-logger = logging.getLogger(__name__)
-
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
-_SPARSE = ("data", "indices", "indptr", "shape")  # of a sparse array, in a file
 
 
 class Interval(NamedTuple):
@@ -84,8 +78,9 @@ class Units:
             raise InputError(f"{self.unit}s: a sparse array is for {', '.join(OF_SUMS)}, found {self.statistic}")
         if rows.ndim != 2 or not rows.shape[0]:
             raise InputError(f"{self.unit}s: expected [N, C] numbers of at least one {self.unit}, found {rows.shape}")
-        if not np.isfinite(rows.data if sparse else rows).all():
-            raise InputError(f"{self.unit}s: {_not_finite(rows):,} hold NaN or infinity")
+        finite = np.isfinite(abs(rows).sum(axis=1))
+        if not finite.all():
+            raise InputError(f"{self.unit}s: {int((~finite).sum()):,} hold NaN or infinity")
         if self.clusters is not None:
             if self.statistic not in OF_SUMS:
                 raise InputError(f"clusters: {self.statistic} is drawn over single {self.unit}s")
@@ -226,68 +221,6 @@ def _ends(level: float) -> list[float]:
     if not 0 < level < 1:
         raise InputError(f"level must lie between 0 and 1, found {level}")
     return [(1 - level) / 2, (1 + level) / 2]
-
-
-def save_units(path: str | Path, units: Mapping[str, Units]) -> None:
-    """Write an uncompressed ``.npz`` for :func:`load_units`."""
-    arrays: dict[str, np.ndarray] = {}
-    for metric, metric_units in units.items():
-        if isinstance(rows := metric_units.rows, np.ndarray):
-            arrays[f"{metric}/rows"] = rows
-        else:
-            parts = (rows.data, rows.indices, rows.indptr, np.array(rows.shape))
-            arrays |= {f"{metric}/{part}": array for part, array in zip(_SPARSE, parts)}
-        arrays[f"{metric}/kind"] = np.array([metric_units.unit, metric_units.statistic])
-        if metric_units.clusters is not None:
-            arrays[f"{metric}/clusters"] = np.asarray(metric_units.clusters, dtype=str)
-    with Path(path).open("wb") as file:
-        np.savez(file, allow_pickle=False, **arrays)
-
-
-def load_units(path: str | Path) -> dict[str, Units]:
-    """Units by metric, as written by :func:`save_units`.
-
-    Files of relations from before their pairs had numbers have three columns. In these no pair is taken to be shared, so
-    that each relation is a group of its own, and a warning says so.
-
-    Raises:
-        InputError: No such file, or a file of another kind.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            metrics = [name.removesuffix("/kind") for name in arrays if name.endswith("/kind")]
-            units = {
-                metric: Units(
-                    str(arrays[f"{metric}/kind"][0]),
-                    _rows(arrays, metric),
-                    str(arrays[f"{metric}/kind"][1]),
-                    arrays.get(f"{metric}/clusters"),
-                )
-                for metric in metrics
-            }
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
-        raise InputError(f"{path}: cannot be read as the units of a benchmark ({error})") from error
-    of_relations = [found.rows for found in units.values() if found.statistic == "macro_auc"]
-    if any(rows.shape[1] == 3 and rows[:, 1].max() > 0 for rows in of_relations):
-        logger.warning(
-            "%s: does not say which relations share pairs; each counts as independent, also one and its inverse", path
-        )
-    return units
-
-
-def _rows(arrays: Mapping[str, np.ndarray], metric: str) -> np.ndarray | csr_array:
-    """The numbers of the units of a metric, of a saved file."""
-    if f"{metric}/data" not in arrays:
-        return arrays[f"{metric}/rows"]
-    data, indices, indptr, shape = (arrays[f"{metric}/{part}"] for part in _SPARSE)
-    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
-
-
-def _not_finite(rows: np.ndarray | csr_array) -> int:
-    """How many rows hold NaN or infinity."""
-    if isinstance(rows, np.ndarray):
-        return int((~np.isfinite(rows)).any(axis=1).sum())
-    return len(np.unique(rows.nonzero()[0][~np.isfinite(rows.data[rows.data != 0])]))
 
 
 def _in_steps(

@@ -40,8 +40,8 @@ class MovingAverageCallback(TrainerCallback):
 
     Raises:
         InputError: An argument is out of range; or, when training starts, the resumed checkpoint has no average, or an
-            average with another decay or of other parameters; or, in training, there are more evaluation datasets than
-            given.
+            average with another decay or of other parameters; or, in training, there is another number of evaluation
+            datasets.
     """
 
     def __init__(self, decay: float, *, eval_datasets: int = 1) -> None:
@@ -100,6 +100,11 @@ class MovingAverageCallback(TrainerCallback):
             )
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        if self._trained:  # the checkpoint has the average in their place
+            raise InputError(
+                f"eval_datasets: expected {self.eval_datasets} to measure, found {self._n_measured}; give the callback their "
+                "number"
+            )
         if args.should_save and not state.is_hyper_param_search:
             shadows = {name: shadow.detach().cpu().contiguous() for name, shadow in self.average.items()}
             save_file(shadows, checkpoint_folder(args, state) / FILE_NAME, {"decay": repr(self.decay)})

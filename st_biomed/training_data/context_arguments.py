@@ -56,5 +56,6 @@ class ContextArguments(CorpusArguments):
         if self.bare_names:
             chosen = terminology.subset(languages=[self.language]) if self.language else terminology
             ids = pc.index_in(chosen.texts["text"], value_set=terminology.texts["text"].combine_chunks())
-            parts.append(names_dataset(terminology).select(ids.to_numpy()))
+            names = names_dataset(terminology).select(ids.to_numpy())
+            parts.append(names.cast(parts[0].features) if parts else names)  # those of many contexts are large strings
         return concatenate_datasets(parts) if len(parts) > 1 else parts[0], coverage

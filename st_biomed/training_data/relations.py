@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from datasets import Dataset, DatasetInfo
 
+from st_biomed.arrow_strings import taken
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
@@ -96,18 +97,12 @@ def relation_pairs(
     texts = terminology.texts["text"]
     table = pa.table(
         {
-            "name_a": _strings(texts, texts_a),
-            "name_b": _strings(texts, texts_b),
+            "name_a": taken(texts, np.concatenate(texts_a)),
+            "name_b": taken(texts, np.concatenate(texts_b)),
             "label": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(labels).reshape(-1)), 2),
         }
     )
     return Dataset(table, info=DatasetInfo(description=description(terminology)))
-
-
-def _strings(texts: pa.ChunkedArray, parts: Sequence[np.ndarray]) -> pa.ChunkedArray:
-    """The strings of text ids, a chunk for each part: one array of strings has at most 2 GiB."""
-    chunks = [chunk for part in parts for chunk in texts.take(pa.array(part)).chunks]
-    return pa.chunked_array(chunks, type=texts.type)
 
 
 def _concept_pairs(

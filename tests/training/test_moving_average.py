@@ -211,16 +211,16 @@ def test_the_trained_weights_are_put_back_after_the_last_of_several_evaluation_d
         def on_evaluate(self, args, state_, control, metrics, **kwargs: Any) -> None:
             measured.append({name: value for name, value in metrics.items() if name.endswith("_loss")})
 
-    for number in (2, 1):
+    def train(eval_datasets: int) -> None:
         measured.clear()
-        torch.manual_seed(0)
-        callbacks = [Losses(), MovingAverageCallback(0.7, eval_datasets=number)]
-        if number == 1:
-            with pytest.raises(InputError, match="eval_datasets: expected 1 to measure, found another"):
-                run(tiny_bert_folder, tmp_path / "one", callbacks, eval_dataset=two, eval_strategy="steps")
-            continue
-        run(tiny_bert_folder, tmp_path / "two", callbacks, eval_dataset=two, eval_strategy="steps")
-        losses = [value for found in measured for value in found.values()]
-        assert len(losses) == 8 and losses[::2] == losses[1::2] and len(set(losses)) == 4
+        callbacks = [Losses(), MovingAverageCallback(0.7, eval_datasets=eval_datasets)]
+        run(tiny_bert_folder, tmp_path / str(eval_datasets), callbacks, eval_dataset=two, eval_strategy="steps")
+
+    train(2)
+    losses = [value for found in measured for value in found.values()]
+    assert len(losses) == 8 and losses[::2] == losses[1::2] and len(set(losses)) == 4
+    for wrong, message in ((1, "expected 1 to measure, found another"), (3, "expected 3 to measure, found 2")):
+        with pytest.raises(InputError, match=f"eval_datasets: {message}"):
+            train(wrong)
     with pytest.raises(InputError, match="eval_datasets must be at least 1, found 0"):
         MovingAverageCallback(0.7, eval_datasets=0)
