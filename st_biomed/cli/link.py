@@ -129,23 +129,12 @@ def run(
     from st_biomed.linking.context_search import ContextSearch
     from st_biomed.settings.keyword_options import listed
 
-    given_ranks = {"weight": rerank_weight, "candidates": candidates}
-    reranking: dict[str, Any] = {name: value for name, value in given_ranks.items() if value is not None}
-    if reranking and rerank is None:
-        raise InputError(f"--{'candidates' if rerank_weight is None else 'rerank-weight'}: needs --rerank MODEL")
-    if context is None and (abbreviations or rerank is not None):
-        raise InputError(f"{'--abbreviations' if abbreviations else '--rerank'}: needs --context COLUMN")
-    if context is not None and not abbreviations and rerank is None:
-        raise InputError(f"--context {context}: is not used; add --abbreviations or --rerank MODEL")
+    ranked: dict[str, Any] = {"weight": rerank_weight, "candidates": candidates}
+    reranking = {name: value for name, value in ranked.items() if value is not None}
+    _check_context(context, abbreviations, rerank, rerank_weight, candidates)
     read_as = files.format_of(source, form)
     write_as = files.output_format(output, output_form, read_as)
-    for option, named in (("--column", column), ("--context", context)):
-        if read_as == "text" and named is not None:
-            raise InputError(f"{option} {named}: plain text has no columns; name another --format, or leave it out")
-    if encoding and read_as == "parquet":
-        raise InputError(f"--encoding {encoding}: is not used for parquet; leave it out")
-    if write_as == "parquet" and output is None and sys.stdout.isatty():
-        raise InputError("--output: parquet is not printed on a terminal; name a file, or another --output-format")
+    _check_formats(read_as, write_as, column, context, encoding, output)
     added = files.added_columns(write_as, prefix)
     lists = {"types": types, "below": below, "sources": sources, "languages": languages}
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in lists.items() if value}
@@ -199,20 +188,53 @@ def run(
                 without_text += not row.text
                 nil += bool(row.text) and not matches
     seconds = time.perf_counter() - start
-    summary = (
-        f"{n:,} mentions: {n - nil - without_text:,} linked, {nil:,} without a concept, {without_text:,} without text"
-    )
+    parts = [
+        f"{n:,} mentions: {n - nil - without_text:,} linked",
+        f"{nil:,} without a concept",
+        f"{without_text:,} without text",
+    ]
     if table.lines is not None and table.lines.n_blank:
-        summary += f", {table.lines.n_blank:,} blank line{'s' if table.lines.n_blank > 1 else ''}"
+        parts.append(f"{table.lines.n_blank:,} blank line{'s' if table.lines.n_blank > 1 else ''}")
     if near is not None and abbreviations:
-        summary += f", {near.n_expanded:,} expanded"
+        parts.append(f"{near.n_expanded:,} expanded")
     if near is not None and rerank is not None:
-        summary += f", {near.n_unplaced:,} not in their context"
+        parts.append(f"{near.n_unplaced:,} not in their context")
     if on_error == OnError.reject:
-        summary += f", {left_out.n:,} rows rejected{f' (see {rejects})' if rejects is not None and left_out.n else ''}"
+        parts.append(
+            f"{left_out.n:,} rows rejected{f' (see {rejects})' if rejects is not None and left_out.n else ''}"
+        )
     if table.lines is not None and table.lines.misread:
         typer.echo(f"warning: {table.name} is valid UTF-8; {table.lines.misread}", err=True)
-    typer.echo(f"{summary}; {seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second", err=True)
+    typer.echo(f"{', '.join(parts)}; {seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second", err=True)
+
+
+def _check_context(
+    context: str | None,
+    abbreviations: bool,
+    rerank: str | None,
+    rerank_weight: float | None,
+    candidates: int | None,
+) -> None:
+    """Refuse options of the context without the others that they need."""
+    if rerank is None and (rerank_weight is not None or candidates is not None):
+        raise InputError(f"--{'candidates' if rerank_weight is None else 'rerank-weight'}: needs --rerank MODEL")
+    if context is None and (abbreviations or rerank is not None):
+        raise InputError(f"{'--abbreviations' if abbreviations else '--rerank'}: needs --context COLUMN")
+    if context is not None and not abbreviations and rerank is None:
+        raise InputError(f"--context {context}: is not used; add --abbreviations or --rerank MODEL")
+
+
+def _check_formats(
+    read_as: str, write_as: str, column: str | None, context: str | None, encoding: str, output: Path | None
+) -> None:
+    """Refuse what a format of the input or of the output does not have."""
+    for option, named in (("--column", column), ("--context", context)):
+        if read_as == "text" and named is not None:
+            raise InputError(f"{option} {named}: plain text has no columns; name another --format, or leave it out")
+    if encoding and read_as == "parquet":
+        raise InputError(f"--encoding {encoding}: is not used for parquet; leave it out")
+    if write_as == "parquet" and output is None and sys.stdout.isatty():
+        raise InputError("--output: parquet is not printed on a terminal; name a file, or another --output-format")
 
 
 def _check_files(source: Path | None, output: Path | None, rejects: Path | None, overwrite: bool) -> None:
