@@ -1,4 +1,4 @@
-"""Names per second in training: length-sorted chunks against the padding of published scripts and of the host."""
+"""Names per second in training: length-sorted chunks against the padding of published scripts and of sentence-transformers."""
 
 from __future__ import annotations
 

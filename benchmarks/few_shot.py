@@ -1,4 +1,4 @@
-"""A 15-shot training over 21 concepts on vectors that are there: how long it takes, and what of it is the host's trainer.
+"""A 15-shot training over 21 concepts on vectors that are there: how long it takes, and what of it is sentence-transformers' trainer.
 
 Needs the packages of the quickstart.
 """
@@ -50,7 +50,7 @@ def trained(batch: int, bf16: bool, hidden: int, epochs: int) -> TrainedStage:
 
 
 def bare(stage: TrainedStage, batch: int, bf16: bool) -> float:
-    """Seconds of the same epochs without the host: loss, gradient and optimizer, draws and validation."""
+    """Seconds of the same epochs without sentence-transformers: loss, gradient and optimizer, draws and validation."""
     drawn = stage.loss.names
     device = drawn.vectors.device
     module = ResidualFeedForward(stage.module.width, stage.module.hidden).to(device)

@@ -25,7 +25,7 @@ from st_biomed.encoder import PACKAGED, computes_bf16, load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.linking import Catalog, EncodingOptions, NameEncoder
 from st_biomed.linking.encode_names import encode_names
-from st_biomed.linking.recall import TIED, tuned
+from st_biomed.linking.recall import TIED, tune_effort
 from st_biomed.linking.vector_index import Kind, VectorIndex, faiss_threads, kinds_for, unit_rows
 from st_biomed.terminology import Terminology
 
@@ -148,7 +148,7 @@ def search_rows(path: str, queries: np.ndarray) -> list[list[str]]:
         start = time.perf_counter()
         index = VectorIndex.build(matrix, kind, "cosine")
         seconds = time.perf_counter() - start
-        tuned(index, tuning, _TARGET)
+        tune_effort(index, tuning, _TARGET)
         start = time.perf_counter()
         scores, _ = index.search(measured, 1)
         speed = len(measured) / (time.perf_counter() - start)

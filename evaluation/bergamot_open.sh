@@ -5,7 +5,7 @@
 # and, for what each part of the graph buys with the same targets, from a multilingual encoder (BASE: a folder of
 # multilingual-e5-small, if the Hub is not reached) with several seeds (SEEDS):
 # bash evaluation/bergamot_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
-# CELLS="text published-stated-0.1" trains these cells alone, STEPS=100 for 100 steps in place of 250; MEASURED="ncbi_disease mayosrs" measures these
+# CELLS="text published-original-0.1" trains these cells alone, STEPS=100 for 100 steps in place of 250; MEASURED="ncbi_disease mayosrs" measures these
 # benchmarks alone, and those that were measured before are kept. --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
 known="all data train ablations evaluate cells cell report"
@@ -56,7 +56,7 @@ names() { # text; encoder x neighborhood x weight; each loss left out; text and 
     fi
     echo text
     for encoder in published residual plain; do
-        for neighborhood in stated shuffled none; do
+        for neighborhood in original shuffled none; do
             for weight in 1 0.1; do echo $encoder-$neighborhood-$weight; done
         done
     done
@@ -84,7 +84,7 @@ cell() { # name, seed: the same steps on the same targets in all cells
         exit 2
         ;;
     esac
-    arguments="--node_weight ${weight:-1} --intermodal_weight ${weight:-1} --neighborhood ${neighborhood:-stated}"
+    arguments="--node_weight ${weight:-1} --intermodal_weight ${weight:-1} --neighborhood ${neighborhood:-original}"
     [[ $encoder = no_* ]] && arguments="$arguments --${encoder#no_}_weight 0"
     # shellcheck disable=SC2086
     python recipes/bergamot.py recipes/configs/bergamot_multilingual_open.yaml --base_model "$base" --terminology $open/train \
@@ -93,7 +93,7 @@ cell() { # name, seed: the same steps on the same targets in all cells
 case "${1:-train}" in
 all) # the older runs, then the cells of the committed figures
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
-    export SEEDS="${SEEDS:-0 1 2}" STEPS="${STEPS:-100}" CELLS="${CELLS:-$(echo text published-{stated,shuffled,none}-0.1 retained_{text,graph})}"
+    export SEEDS="${SEEDS:-0 1 2}" STEPS="${STEPS:-100}" CELLS="${CELLS:-$(echo text published-{original,shuffled,none}-0.1 retained_{text,graph})}"
     for step in cells report; do bash evaluation/bergamot_open.sh $step; done
     ;;
 data) ;;

@@ -12,7 +12,7 @@ from st_biomed.evaluators import EntityLinkingEvaluator
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel
+from st_biomed.leaderboard.models import LoadedModel, ModelSpec
 from st_biomed.settings.recipe import run_recipe
 
 
@@ -36,7 +36,7 @@ def main() -> None:
 
 def predictions(evaluator: EntityLinkingEvaluator, model: str) -> LinkingPredictions:
     """A model's answers."""
-    OpenModel(MeasuredModel.named(model)).measure(evaluator)
+    LoadedModel(ModelSpec.named(model)).measure(evaluator)
     assert evaluator.predictions is not None
     return evaluator.predictions
 

@@ -27,7 +27,7 @@ from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.encoder import computes_bf16
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator
-from st_biomed.leaderboard.models import OpenModel, named_models
+from st_biomed.leaderboard.models import LoadedModel, named_models
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.metrics.significance import Units
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -69,7 +69,7 @@ def main() -> None:
     if not isinstance(found, EntityLinkingEvaluator):
         raise InputError(f"{arguments.config}: holds no names out (held_out_names)")
     dataset = found.dataset
-    hits = {model.name: linked(dataset, OpenModel(model).measure) for model in named_models(arguments.models)}
+    hits = {model.name: linked(dataset, LoadedModel(model).measure) for model in named_models(arguments.models)}
     text = table(hits, kinds_of(dataset, data.whole))
     arguments.output.write_text(text, encoding="utf-8")
     print(text)

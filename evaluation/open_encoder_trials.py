@@ -220,7 +220,7 @@ def train(trial: Settings, data: open_encoder.Data, output: Path) -> State:
     parts = {
         name: recipe.part(name, model, terminology, output / "terminology", training.seed) for name in recipe.parts
     }
-    losses = recipe.distilled_parts(parts, model, terminology, max_length=recipe.max_length, bf16=training.bf16)
+    losses = recipe.distill_parts(parts, model, terminology, max_length=recipe.max_length, bf16=training.bf16)
     recipe.mix(training, parts)
     record = record_run("open_encoder", recipe, training, losses, terminologies=[data.whole])
     rows = {name: part.rows for name, part in parts.items()}

@@ -33,15 +33,15 @@ from st_biomed.settings.checks import COUNT, PATH, about, at_least, check_unused
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.distillation import DistillationArguments
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run, train_encoder
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.loss_warmup import check_schedule
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import bergamot_readings
 from st_biomed.training_data import names_dataset
 from st_biomed.training_data.concept_graph import ConceptGraph
 
-NEIGHBORHOODS = ("stated", "shuffled", "none")
+NEIGHBORHOODS = ("original", "shuffled", "none")
 
 
 @dataclass
@@ -63,10 +63,10 @@ class BergamotArguments(DistillationArguments, BergamotLossArguments, Translatio
         metadata=about("maximum number of neighbors of a concept, for each hop from the targets", COUNT),
     )
     neighborhood: str = field(
-        default="stated",
+        default="original",
         metadata=about(
-            "stated neighbors, or a control: shuffled (neighbors exchanged at random, drawn by the seed), none (each "
-            "concept alone in its graph)",
+            "original: the neighbors in the terminology; or a control: shuffled (neighbors exchanged at random, drawn by "
+            "the seed) or none (each concept alone in its graph)",
             one_of(*NEIGHBORHOODS),
         ),
     )
@@ -173,7 +173,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         **recipe.embedding(),
     )
     reads_graph = recipe.neighborhood != "none" and any(loss.weights[name] for name in loss.weights if name != "text")
-    loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
+    loss = recipe.distill_loss(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
     collator = GraphCollator(
         graph,
         limited_preprocess(model, recipe.max_length),
@@ -183,7 +183,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
 
     # Train.
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
-    before = measure_before(suite, model, training, train)
+    before = evaluate_base_model(suite, model, training, train)
     folders.begin_in_main(training, train)
     record = record_run(
         "bergamot",
@@ -212,7 +212,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     )
 
     # Measure and release.
-    measure_and_release(
+    evaluate_and_release(
         model,
         suite,
         folders,

@@ -38,8 +38,8 @@ from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above, che
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import DefinitionArguments
 from st_biomed.training.phases import Phases
@@ -165,7 +165,7 @@ def run(
         )
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     dev = measured_in_training(training, suite.dev)
-    before = measure_before(suite, model, training, train)
+    before = evaluate_base_model(suite, model, training, train)
 
     # Data and loss of phase 1.
     part = recipe.definitions(model, train, folders.work / "terminology")
@@ -231,7 +231,7 @@ def run(
         record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[], chosen=False))
 
     # Measure and release.
-    measure_and_release(
+    evaluate_and_release(
         model, suite, folders, record, before=before, terminologies=[whole], training=training, averaging=averaging
     )
 

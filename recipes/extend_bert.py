@@ -36,12 +36,12 @@ from st_biomed.settings.checks import PATH, about, at_least, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import PRECISIONS, with_precision
-from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.checkpoints import with_complete_checkpoints
 from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import check_finite, finish
 from st_biomed.training.masked_language import MaskedLanguageTrainer
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
-from st_biomed.training.same_run import begin_or_go_on
+from st_biomed.training.same_run import check_or_record_run
 
 CORPUS = "corpus.json"
 """The file of the output folder with statistics of the corpus and of the vocabulary."""
@@ -74,7 +74,7 @@ class ExtendBERTArguments(CorpusArguments):
         },
     )
     max_length: int = field(default=128, metadata=about("maximum number of tokens of a sequence", at_least(3)))
-    masked_share: float = field(default=0.15, metadata=about("share of masked tokens", within("(0, 1]")))
+    mlm_probability: float = field(default=0.15, metadata=about("share of masked tokens", within("(0, 1]")))
     held_out: float = field(
         default=0.02,
         metadata=about("share of the documents that are held out of training and measured", within("(0, 1)")),
@@ -172,13 +172,13 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         train_dataset=train,
         eval_dataset=test,
         data_collator=MentionMaskingCollator(
-            tokenizer, probability=recipe.masked_share, max_length=recipe.max_length, seed=training.seed
+            tokenizer, probability=recipe.mlm_probability, max_length=recipe.max_length, seed=training.seed
         ),
-        callbacks=whole_checkpoints(),
+        callbacks=with_complete_checkpoints(),
     )
     before = measured(trainer)
     folders.begin_in_main(training, terminology)
-    begin_or_go_on(record, training)
+    check_or_record_run(record, training)
     trainer.train(resume_from_checkpoint=resume_point(training))
 
     # Measure and release.

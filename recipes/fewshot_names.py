@@ -39,7 +39,7 @@ from st_biomed.settings.checks import COUNT, FOLDER, SEED, about, at_least, one_
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import PRECISIONS, changed_arguments, with_precision
 from st_biomed.training.encoder_run import record_run
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import few_shot_readings
 from st_biomed.training.same_run import deciding
@@ -231,7 +231,7 @@ def release(
         record.add_metrics(epoch, epoch, {"validation_loss": loss})
     for name, terminology in zip(chain.sets, record.terminologies):
         terminology.save(folders.work / f"terminology-{name}")  # `st-biomed release` searches for its strings
-    measure_and_release(
+    evaluate_and_release(
         fold_modules(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
         suite,
         folders,

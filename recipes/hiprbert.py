@@ -32,8 +32,8 @@ from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.distillation import DistillationArguments
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
-from st_biomed.training.finish import Measured, measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run, train_encoder
+from st_biomed.training.finish import Measured, evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import check_parts
 from st_biomed.training.readings import distillation_readings, hiprbert_readings
@@ -140,13 +140,13 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         names = [name for name in PARTS if name != "relations"]
         print(f"relations: there are none to train on; the parts are {' and '.join(names)}")
     parts = {name: recipe.part(name, model, train, folders.work / "terminology", training.seed) for name in names}
-    losses = recipe.distilled_parts(parts, model, train, max_length=recipe.max_length, bf16=training.bf16)
+    losses = recipe.distill_parts(parts, model, train, max_length=recipe.max_length, bf16=training.bf16)
     recipe.mix(training, parts)
 
     # Train.
     dev = trees.dev if suite.dev is None else SharedEvaluator([trees.dev, *suite.dev.evaluators])
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
-    before = measure_before(suite, model, training, train)
+    before = evaluate_base_model(suite, model, training, train)
     folders.begin_in_main(training, train)
     record = record_run(
         "hiprbert",
@@ -183,7 +183,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
             lines += ["linking of names held out of training:", f"acc@1      {was:.3f}  {now:.3f}  {now - was:+.3f}"]
         return "\n".join(lines)
 
-    measure_and_release(
+    evaluate_and_release(
         model,
         suite,
         folders,

@@ -48,8 +48,8 @@ from st_biomed.settings.recipe import read_settings, read_stage, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
-from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, record_run, train_encoder
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.italian_stage_folders import STAGES, StageFolders, check_outputs, check_retention, check_stages
 from st_biomed.training.output import OutputFolders, is_main, output_folders, resume_point
 from st_biomed.training.readings import italian_readings
@@ -203,7 +203,7 @@ def run(
     print(f"from {start}")
     model = replace(recipe, base_model=start, pooling="own" if pipelined else recipe.pooling).encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **recipe.measuring(training))
-    before = measure_before(suite, model, training, terminology)
+    before = evaluate_base_model(suite, model, training, terminology)
     if not pipelined:
         (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
     averaging = recipe.averaging(model, start, suite.dev, bf16=training.bf16)
@@ -217,7 +217,7 @@ def run(
 
     # Loss.
     loss = recipe.italian_loss(model, terminology, left.graph, training.seed, **recipe.embedding())
-    rows, loss = recipe.distilled_rows(loss, model, rows, max_length=recipe.max_length, bf16=training.bf16)
+    rows, loss = recipe.distill_rows(loss, model, rows, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
     folders.begin_in_main(training, terminology)
@@ -242,7 +242,7 @@ def run(
     # Measure and release.
     form: dict[str, Any] = {"form": None if pipelined else fold_modules, "needs_code": pipelined}
     made: dict[str, Any] = {"trainer": trainer, "base_model": recipe.base_model, "averaging": averaging}
-    measure_and_release(model, suite, folders, record, before=before, terminologies=[terminology], **form, **made)
+    evaluate_and_release(model, suite, folders, record, before=before, terminologies=[terminology], **form, **made)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,16 @@ from st_biomed.evaluators import LinkPredictionEvaluator, metrics_table
 from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.benchmark import BENCHMARK, Benchmark, chosen_benchmarks
 from st_biomed.evaluators.concept_vectors import graph_evaluator, measure_table
-from st_biomed.files import begin_anew, begun_in, check_output, copy_file, lock, replacing, settle, write_text
+from st_biomed.files import (
+    begin_anew,
+    begun_in,
+    check_output,
+    copy_file,
+    finish_replacement,
+    lock,
+    replacing,
+    write_text,
+)
 from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_into
 from st_biomed.kge.knowledge_graph import FILES, HEADER
 from st_biomed.kge.settings import MODEL_NAMES
@@ -189,7 +198,7 @@ def train_and_measure(
 def graph_of(sources: Sequence[str], options: TripleOptions, seed: int) -> tuple[Terminology | None, KnowledgeGraph]:
     """The merged terminologies and their graph; or a saved graph and no terminology."""
     for source in sources:
-        settle(source)
+        finish_replacement(source)
         if (Path(source) / HEADER).is_file():
             if len(sources) > 1:
                 raise InputError(f"terminology: {source} is a saved graph, with which nothing is merged")
@@ -200,7 +209,7 @@ def graph_of(sources: Sequence[str], options: TripleOptions, seed: int) -> tuple
 
 def one_model(graph: KnowledgeGraph, settings: KGESettings, folder: Path, recipe: KGEArguments) -> TrainedKGE:
     """Train and save a model; with ``--resume``, keep a finished model with the same settings and graph."""
-    settle(folder)
+    finish_replacement(folder)
     if recipe.resume and (folder / SETTINGS).is_file():
         earlier, n = TrainedKGE.load(folder, recipe.device), len(graph.entities)
         if earlier.settings.complete(n) == settings.complete(n) and earlier.graph.digest == graph.digest:

@@ -38,8 +38,8 @@ from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import COUNT, PATH, WEIGHT, about, above, at_least, check_unused, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run, train_encoder
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import injection_readings
 
@@ -74,7 +74,7 @@ class InjectionArguments(CorpusArguments, EncoderArguments):
     temperature: float = field(
         default=1.0, metadata=about("temperature of their weights; the paper has none (3.2)", above(0))
     )
-    masked_share: float = field(default=0.15, metadata=about("share of masked tokens (3.2)", within("(0, 1]")))
+    mlm_probability: float = field(default=0.15, metadata=about("share of masked tokens (3.2)", within("(0, 1]")))
     masked_weight: float = field(
         default=1.0, metadata=about("weight of masked language modeling, Eq. 6; 0 for none", WEIGHT)
     )
@@ -137,7 +137,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
     # Model. It is measured first, then gets markers, a pooling of mentions, and the injection.
     model = recipe.encoder()
     suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **recipe.measuring(training))
-    before = measure_before(suite, model, training)
+    before = evaluate_base_model(suite, model, training)
     (pool_mentions if recipe.pooling == "mean" else add_markers)(model)
     inject_knowledge(
         model,
@@ -162,7 +162,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
     masking = LinkedMentionCollator(
         model.tokenizer,
         entities,
-        probability=recipe.masked_share,
+        probability=recipe.mlm_probability,
         max_length=recipe.max_length,
         seed=training.seed,
     )
@@ -209,7 +209,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
     )
 
     # Measure and release.
-    measure_and_release(
+    evaluate_and_release(
         model,
         suite,
         folders,

@@ -43,8 +43,8 @@ from st_biomed.settings.checks import PATH, SEED, about, check_last_seed, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import check_parts
 from st_biomed.training.phases import Phases
@@ -192,7 +192,7 @@ def run(
     train, coverage = recipe.with_corpus(train, model.tokenizer)
     averaging = recipe.averaging(model, recipe.base_model, dev, bf16=training.bf16)
     measured = measured_in_training(training, dev)
-    before = measure_before(suite, model, training, train)
+    before = evaluate_base_model(suite, model, training, train)
     phases.begin(train)
     texts = recipe.texts_data()
     record = record_run(
@@ -217,7 +217,7 @@ def run(
             f"{part}{one.suffix}": one.recipe.part(part, student, train, folders.work / "terminology", seed)
             for part in one.recipe.parts
         }
-        losses = one.recipe.distilled_parts(
+        losses = one.recipe.distill_parts(
             parts, student, train, max_length=recipe.max_length, bf16=training.bf16, teachers=teachers
         )
         one.recipe.mix(training, parts)
@@ -239,7 +239,7 @@ def run(
     trained = average_encoders([*students.values()], [one.weight for one in planned], [*students])
 
     # Measure and release.
-    measure_and_release(
+    evaluate_and_release(
         trained, suite, folders, record, before=before, terminologies=[whole], training=training, averaging=averaging
     )
 

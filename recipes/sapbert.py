@@ -30,15 +30,15 @@ from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
-from st_biomed.modules.adapt import SIZES, adapt
+from st_biomed.modules.adapters import SIZES, add_adapters
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_unused, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training
 from st_biomed.training.distillation import DistillationArguments
-from st_biomed.training.encoder_run import measure_before, read_terminology, record_run, train_encoder
-from st_biomed.training.finish import Measured, measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run, train_encoder
+from st_biomed.training.finish import Measured, evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import sapbert_readings
 from st_biomed.training.seeds import seed_runs
@@ -195,15 +195,15 @@ def run(
 
     # Loss.
     loss = recipe.compared_loss(model, train, **recipe.embedding())
-    loss = recipe.distilled(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
+    loss = recipe.distill_loss(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
     dev = measured_in_training(training, suite.dev)
     recipe.check_dev(suite.dev)
     if before is None:
-        before = measure_before(suite, model, training, train)
+        before = evaluate_base_model(suite, model, training, train)
     if recipe.adapter == "bottleneck":
-        adapt(model, recipe.adapter_size)
+        add_adapters(model, recipe.adapter_size)
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
     folders.begin_in_main(training, train)
     record = record_run(
@@ -231,7 +231,7 @@ def run(
     )
 
     # Measure and release.
-    after = measure_and_release(
+    after = evaluate_and_release(
         model,
         suite,
         folders,

@@ -38,8 +38,8 @@ from st_biomed.settings.checks import PATH, WEIGHT, about
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments
 from st_biomed.training.distillation import DistillationArguments
-from st_biomed.training.encoder_run import measure_before, record_run, train_encoder
-from st_biomed.training.finish import measure_and_release
+from st_biomed.training.encoder_run import evaluate_base_model, record_run, train_encoder
+from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.fold_results import FoldResult, mean_table
 from st_biomed.training.output import OutputFolders, output_folders, resume_point
 from st_biomed.training.readings import distillation_readings
@@ -196,11 +196,11 @@ def run(
     # Loss.
     told = pairs.masks() if recipe.loss == "marginal" else {}  # a loss that tells mentions from names
     loss = recipe.compared_loss(model, known, **recipe.embedding(), **told)
-    loss = recipe.distilled(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
+    loss = recipe.distill_loss(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
     averaging = recipe.averaging(model, recipe.base_model, suite.dev, bf16=training.bf16)
-    before = measure_before(suite, model, training)
+    before = evaluate_base_model(suite, model, training)
     folders.begin_in_main(training, pairs.terminology)
     record = record_run(
         "sapbert_finetune",
@@ -227,7 +227,7 @@ def run(
     )
 
     # Measure and release.
-    after = measure_and_release(
+    after = evaluate_and_release(
         model,
         suite,
         folders,

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 _LARGEST = 2**31 - 1  # bytes; datasets pickle a column as one array
 
 
-def taken(strings: pa.ChunkedArray, ids: np.ndarray) -> Any:
+def take_strings(strings: pa.ChunkedArray, ids: np.ndarray) -> Any:
     """Some of the strings, as large strings where one array cannot hold them.
 
     Args:
@@ -27,7 +27,7 @@ def taken(strings: pa.ChunkedArray, ids: np.ndarray) -> Any:
     return strings.take(pa.array(ids))
 
 
-def combined(table: pa.Table) -> pa.Table:
+def combine_string_chunks(table: pa.Table) -> pa.Table:
     """The table with one array for each column, of large strings where it needs them."""
     schema = table.schema
     for place, field in enumerate(schema):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import errno
 import heapq
+import math
 import re
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _LISTED = 40  # names that a line may list; of more it names the nearest
@@ -71,6 +72,56 @@ def check_whole(name: str, value: object, least: int = 1, *, or_none: bool = Fal
         raise InputError(
             f"{name} must be an integer of at least {least}{' or None' if or_none else ''}, found {value!r}"
         )
+
+
+def check_number(
+    name: str, value: object, *, above: float | None = None, least: float | None = None, most: float = math.inf
+) -> float:
+    """A finite number within bounds.
+
+    Args:
+        above: The number must be larger than this.
+        least: The number must not be smaller than this.
+        most: The number must not be larger than this.
+
+    Raises:
+        InputError: It is not a number, not finite, or out of bounds.
+    """
+    allowed = "a finite number"
+    if above is not None:
+        allowed = f"a number above {above:g}"
+    elif least is not None:
+        allowed = f"a number of at least {least:g}"
+    if most < math.inf:
+        allowed += f" and at most {most:g}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise InputError(f"{name} must be {allowed}, found {value!r}")
+    if (above is not None and value <= above) or (least is not None and value < least) or value > most:
+        raise InputError(f"{name} must be {allowed}, found {value!r}")
+    return float(value)
+
+
+def check_numbers(name: str, value: object, length: int, **bounds: float) -> tuple[float, ...]:
+    """One number for all, or a sequence of exactly ``length`` numbers; the bounds are those of :func:`check_number`.
+
+    Raises:
+        InputError: A wrong length, or an entry that :func:`check_number` rejects.
+    """
+    if not isinstance(value, Sequence) or isinstance(value, str):
+        return (check_number(name, value, **bounds),) * length
+    if len(value) != length:
+        raise InputError(f"{name} must be one number or {length} numbers, found {len(value)}")
+    return tuple(check_number(f"{name}[{i}]", entry, **bounds) for i, entry in enumerate(value))
+
+
+def check_instance(name: str, value: object, expected: type) -> None:
+    """Reject an object of another class.
+
+    Raises:
+        InputError: It is one.
+    """
+    if not isinstance(value, expected):
+        raise InputError(f"{name} must be a {expected.__name__}, found {type(value).__name__}")
 
 
 def nearest(found: str, names: Iterable[str], n: int = _NEAREST) -> list[str]:

@@ -157,7 +157,7 @@ class _Side(NamedTuple):
 
 
 def _side(rows: Tensor, lengths: Tensor, similarity: str) -> _Side:
-    """Rows and what of them is multiplied."""
+    """Rows, and the factors of the matrix product: for cosines the rows divided by their lengths."""
     return _Side(rows, rows / _no_zero(lengths)[:, None].float() if similarity == "cosine" else rows, lengths)
 
 

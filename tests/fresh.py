@@ -60,7 +60,7 @@ def _run(code: str, words: list[str], environment: dict[str, str], cwd: str, out
 
 
 def _modules_cache(folder: str | None) -> None:
-    """The one variable that the host has read already when it was imported; the path is that of the test's process."""
+    """The one variable that sentence-transformers has read already when it was imported; the path is that of the test's process."""
     if folder:
         import transformers.dynamic_module_utils as dynamic
 

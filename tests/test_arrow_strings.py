@@ -11,7 +11,7 @@ import pytest
 from datasets import Value
 
 from st_biomed import arrow_strings
-from st_biomed.arrow_strings import combined, taken
+from st_biomed.arrow_strings import combine_string_chunks, take_strings
 from st_biomed.samplers import ShuffledBatches
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.context_arguments import ContextArguments
@@ -24,7 +24,7 @@ TOY = Terminology.read("toy")
 @pytest.mark.parametrize(("largest", "kind"), [(19, pa.string()), (18, pa.large_string())])
 def test_strings_are_large_where_one_array_cannot_hold_them(largest: int, kind: pa.DataType, monkeypatch):
     monkeypatch.setattr(arrow_strings, "_LARGEST", largest)
-    found = taken(STRINGS, np.array([2, 0, 1, 1]))
+    found = take_strings(STRINGS, np.array([2, 0, 1, 1]))
     assert found.type == kind and found.to_pylist() == ["gland", "flumpa", "zorb", "zorb"]
 
 
@@ -32,7 +32,7 @@ def test_a_table_has_one_array_a_column_whatever_its_size(monkeypatch: pytest.Mo
     table = pa.table({"text": STRINGS, "n": pa.chunked_array([[1], [2, 3]])})
     for largest, kind in ((10**6, pa.string()), (10, pa.large_string())):
         monkeypatch.setattr(arrow_strings, "_LARGEST", largest)
-        found = combined(table)
+        found = combine_string_chunks(table)
         assert found["text"].num_chunks == 1 and found.schema.types == [kind, pa.int64()]
         assert found.to_pylist() == table.to_pylist()
 

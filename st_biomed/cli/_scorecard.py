@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 
 if TYPE_CHECKING:
     from st_biomed.evaluators.benchmark import Benchmark
-    from st_biomed.leaderboard.models import MeasuredModel
+    from st_biomed.leaderboard.models import ModelSpec
     from st_biomed.leaderboard.results import Result, ResultsFolder
 
 
@@ -29,7 +29,7 @@ def check_scorecard(scorecard: bool, base: str | None, n_bootstrap: int) -> None
 
 
 def show_scorecard(
-    models: Sequence[MeasuredModel],
+    models: Sequence[ModelSpec],
     results: Sequence[Result],
     benchmarks: Mapping[str, Benchmark],
     folder: ResultsFolder,

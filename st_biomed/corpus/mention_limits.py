@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from st_biomed.corpus.tokens import mixed
+from st_biomed.corpus.tokens import splitmix64
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_name
 
@@ -55,7 +55,11 @@ class Caps:
             places: Its first character in it, int64 ``[N]``.
         """
         order = (documents.astype(np.uint64) << _PLACES) | places.astype(np.uint64)
-        return order if self.keep == "first" else mixed(mixed(order) ^ mixed(np.array([self.seed]).astype(np.uint64)))
+        return (
+            order
+            if self.keep == "first"
+            else splitmix64(splitmix64(order) ^ splitmix64(np.array([self.seed]).astype(np.uint64)))
+        )
 
     def within_terms(self, labels: np.ndarray, ranks: np.ndarray) -> np.ndarray:
         """The mentions that the limit of terms keeps, in ascending order, int64 ``[M]``.

@@ -73,7 +73,7 @@ def add_pieces(content: dict[str, Any], new: Sequence[str], parts: Sequence[Sequ
     """Add pieces to the content of a ``tokenizer.json``, in place.
 
     Tokens that were added to the old tokenizer, such as markers, also go into the model's vocabulary: it must have no gap,
-    or the host would renumber them when the tokenizer is loaded. The score of a new Unigram piece is the mean of the scores
+    or sentence-transformers would renumber them when the tokenizer is loaded. The score of a new Unigram piece is the mean of the scores
     of its parts, as its vector is the mean of their vectors: scores are negative, so it is preferred to its parts. Without
     parts it is the lowest score.
 

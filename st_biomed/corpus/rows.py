@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from st_biomed.arrow_strings import combined
+from st_biomed.arrow_strings import combine_string_chunks
 from st_biomed.corpus.blocks import Block
 from st_biomed.corpus.coverage import Coverage
 
@@ -73,7 +73,7 @@ def dataset(tables: Iterable[pa.Table], schema: pa.Schema, digest: str, file: Pa
 
     info = DatasetInfo(description=f"terminology:{digest}" if digest else "")
     if file is None:
-        return Dataset(combined(pa.concat_tables([schema.empty_table(), *tables])), info=info)
+        return Dataset(combine_string_chunks(pa.concat_tables([schema.empty_table(), *tables])), info=info)
     with pa.OSFile(str(file), "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
         for table in tables:
             writer.write_table(table)

@@ -62,7 +62,7 @@ def tokenize(points: np.ndarray, accents: Accents) -> Tokens:
     forward, backward = _powers(1 << max(10, len(points).bit_length()))
     sums = np.zeros(len(points) + 1, dtype=np.uint64)
     np.cumsum(_character_hashes(points, accents) * forward[: len(points)], out=sums[1:])
-    return Tokens(starts, ends, mixed((sums[ends] - sums[starts]) * backward[starts]))
+    return Tokens(starts, ends, splitmix64((sums[ends] - sums[starts]) * backward[starts]))
 
 
 def words(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -88,11 +88,11 @@ def character_kinds(points: np.ndarray) -> np.ndarray:
 def _character_hashes(points: np.ndarray, accents: Accents) -> np.ndarray:
     hashes = _tables(accents)[1]
     if len(points) and points.max() >= _TABLE:
-        return np.where(points < _TABLE, hashes[np.minimum(points, _TABLE - 1)], mixed(points.astype(np.uint64)))
+        return np.where(points < _TABLE, hashes[np.minimum(points, _TABLE - 1)], splitmix64(points.astype(np.uint64)))
     return hashes[points]
 
 
-def mixed(values: np.ndarray) -> np.ndarray:
+def splitmix64(values: np.ndarray) -> np.ndarray:
     """Each number, uint64 ``[N]``, spread over 64 bits (the finalizer of SplitMix64)."""
     spread = values + _BASE
     spread = (spread ^ (spread >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -124,7 +124,7 @@ def _tables(accents: Accents) -> tuple[np.ndarray, np.ndarray]:
         elif character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M":
             kinds[point] = _WORD
         folded[point] = ord(fold(character, accents))
-    return kinds, mixed(folded)
+    return kinds, splitmix64(folded)
 
 
 def fold(character: str, accents: Accents) -> str:

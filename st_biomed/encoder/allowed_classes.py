@@ -99,7 +99,7 @@ def is_model_type(named: str) -> bool:
     """Whether the class of an encoder is installed, by the type in its configuration."""
     from transformers import CONFIG_MAPPING
 
-    from st_biomed.modules.adapt import register_families
+    from st_biomed.modules.adapters import register_families
 
     register_families()
     return named in CONFIG_MAPPING

@@ -45,7 +45,7 @@ def assemble(
         source: The files of the model.
         listed: Its modules; none for a plain checkpoint, which gets the default pooling of sentence-transformers.
         truncate_dim: Dimensions of a vector to keep; by default the folder's setting.
-        card: Card data; the host's by default.
+        card: Card data; sentence-transformers' by default.
         export: The record of an exported encoder, whose graph replaces the weights of the Transformer.
 
     Raises:
@@ -198,7 +198,7 @@ def _quiet() -> Iterator[None]:
 
 
 def _keep_card(model: Any, source: Source, *, keep: bool) -> None:
-    """The host's steps after loading a folder: saving keeps its README, and the card names the base model."""
+    """sentence-transformers' steps after loading a folder: saving keeps its README, and the card names the base model."""
     card = source.folder / "README.md"
     if keep and card.is_file() and hasattr(model, "_model_card_text"):
         model._model_card_text = card.read_text("utf-8", errors="replace")
@@ -216,7 +216,7 @@ def _forget_code(module: Any) -> None:
 def _named(module: Any, source: Source, where: Path) -> None:
     """Set the origin of an encoder, which adapters of peft record: its own folder, or the repository and the folder in it.
 
-    The host sets the folder of the whole model, which for a repository is that of the cache.
+    sentence-transformers sets the folder of the whole model, which for a repository is that of the cache.
     """
     below = where.relative_to(source.folder).as_posix()
     if not source.repository and below == ".":

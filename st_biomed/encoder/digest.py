@@ -33,7 +33,7 @@ def model_digest(model: SentenceTransformer) -> str:
     """SHA-256 of the weights or the graph, the modules' configuration, the tokenizer, the length limit and the prompts.
 
     The digest does not depend on where the model was loaded from, on its device, or on earlier calls. It does not
-    change when the model is saved and loaded, if the host saves ``truncate_dim`` (sentence-transformers 6.2 does).
+    change when the model is saved and loaded, if sentence-transformers saves ``truncate_dim`` (sentence-transformers 6.2 does).
     """
     digest = hashlib.sha256()
     described: dict[str, Any] = {

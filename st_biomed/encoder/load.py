@@ -86,7 +86,7 @@ def load_model(
         revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
         token: Access token of the Hub; by default the stored one.
         truncate_dim: Dimensions of a vector to keep.
-        card: Card data; the host's by default.
+        card: Card data; sentence-transformers' by default.
         trust_remote_code: Whether to leave a model that requires foreign code or another repository to
             sentence-transformers, which runs the code. All other models, including releases of this package, are
             loaded as usual.

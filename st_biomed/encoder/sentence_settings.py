@@ -14,7 +14,7 @@ SENTENCE_SETTINGS = tuple(
     f"sentence_{kind}_config.json"
     for kind in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
 )
-"""The host reads the first one that is not empty."""
+"""sentence-transformers reads the first one that is not empty."""
 
 _OWN_SETTINGS = {
     "max_seq_length",
@@ -73,7 +73,7 @@ def check_sentence_settings(where: Path) -> None:
         InputError: A damaged file.
     """
     for name in SENTENCE_SETTINGS:
-        _check_sentence_settings(where / name)  # all of them: the host ignores an empty one
+        _check_sentence_settings(where / name)  # all of them: sentence-transformers ignores an empty one
 
 
 def _check_sentence_settings(path: Path) -> None:
@@ -106,7 +106,7 @@ def _check_handed_on(path: Path, key: str, value: object) -> None:
         raise InputError(f"{path}: {key} must be an object, found {value!r}: {AGAIN}")
     for name, setting in value.items():
         if name == "trust_remote_code":
-            continue  # the host drops it
+            continue  # sentence-transformers drops it
         if name not in _HANDED_ON[_ARGUMENTS[key]] or isinstance(setting, (dict, list)):
             raise ForeignCode(path, f"{key} {name} is not a setting that a folder may give")
         if name == "attn_implementation":

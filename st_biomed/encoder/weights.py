@@ -17,7 +17,7 @@ from st_biomed.errors import InputError
 Shapes = dict[str, tuple[int, ...]]
 
 _FILES = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
-"""The host reads the first one that exists."""
+"""sentence-transformers reads the first one that exists."""
 _DISTRIBUTED = re.compile(r"shard-\d{5}-model-\d{5}-of-\d{5}\.safetensors|\.metadata")
 _OF_OTHERS = ("*.h5", "*.msgpack", "*.onnx", "*.gguf", "*.ckpt", "*.pt", "*.pth", "*.safetensors", "*.bin")
 _SAFE_TORCH = (2, 6)

@@ -16,7 +16,7 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
-from st_biomed.evaluators.embedders import Embed, EmbedOnce, mapped, model_embedder, table_embedder
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder, model_embedder, table_embedder
 from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.evaluators.vector_store import stored
 from st_biomed.files import replace_text
@@ -43,7 +43,7 @@ class EvaluatorOptions(TypedDict, total=False):
     cache_dtype: str
 
 
-class Observation(NamedTuple):
+class EvaluationResult(NamedTuple):
     """The result of an evaluator.
 
     Attributes:
@@ -59,13 +59,13 @@ class Observation(NamedTuple):
 class EmbeddingEvaluator(BaseEvaluator, ABC):
     """Base of evaluators that measure the vectors of texts.
 
-    A subclass implements :meth:`observe`, ``citation`` and, if it has settings, ``get_config_dict``. Called with a
+    A subclass implements :meth:`compute_metrics`, ``citation`` and, if it has settings, ``get_config_dict``. Called with a
     model, it works as an evaluator of the trainer. :meth:`measure` accepts any other way to embed, such as a
     precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`. Every metric with units also has
     its 95% bootstrap interval, ``<metric>_low`` and ``<metric>_high``.
 
     Args:
-        primary: The primary metric, a key of the metrics of ``observe``.
+        primary: The primary metric, a key of the metrics of ``compute_metrics``.
         name: Prefix of the metrics and part of the CSV file's name.
         batch_size: Texts per forward pass.
         show_progress_bar: Whether to show a progress bar while embedding.
@@ -79,7 +79,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         cache_dtype: ``"float32"`` or ``"float16"``; with half precision the rounded vectors are measured.
 
     Attributes:
-        tells_tasks: Whether :meth:`observe` embeds mentions and names with the prompts of a model for them
+        uses_task_prompts: Whether :meth:`compute_metrics` embeds mentions and names with the prompts of a model for them
             (:meth:`~st_biomed.evaluators.embedders.EmbedOnce.of_task`); otherwise all texts have its default prompt.
         primary_metric: ``primary`` with the prefix, for ``metric_for_best_model``; known before the first call.
         units: Units of the last measurement by metric; ``units[m].compare(earlier[m])`` compares two models, see
@@ -90,7 +90,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             that cannot be part of a file name.
     """
 
-    tells_tasks = False
+    uses_task_prompts = False
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         self.csv_file = "_".join(part for part in (kind, "evaluation", name, "results") if part) + ".csv"
 
     @abstractmethod
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics, and the units they are counted over.
 
         Args:
@@ -168,7 +168,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
     def citation(self) -> str:
         """BibTeX of the paper that introduced the measure."""
 
-    def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
+    def __call__(  # type: ignore[override]  # sentence-transformers' evaluators narrow the model's type as well
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
         """Measure a model, write the CSV row and hand the metrics to the model card.
@@ -233,8 +233,8 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         """
         self._announce(epoch, steps)
         if (most := self.truncate_dim) is not None:
-            embed = mapped(embed, lambda one: lambda texts: np.asarray(one(texts))[..., :most])
-        return self._report(self.observe(EmbedOnce(embed)), output_path, epoch, steps)
+            embed = map_embedder(embed, lambda one: lambda texts: np.asarray(one(texts))[..., :most])
+        return self._report(self.compute_metrics(EmbedOnce(embed)), output_path, epoch, steps)
 
     def _announce(self, epoch: int, steps: int) -> None:
         when = (
@@ -243,7 +243,9 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         cut = "" if self.truncate_dim is None else f" (truncated to {self.truncate_dim})"
         logger.info("%s: Evaluating the model on the %s dataset%s%s:", type(self).__name__, self.name, when, cut)
 
-    def _report(self, observation: Observation, output_path: str | None, epoch: int, steps: int) -> dict[str, float]:
+    def _report(
+        self, observation: EvaluationResult, output_path: str | None, epoch: int, steps: int
+    ) -> dict[str, float]:
         """Add the intervals, log the primary metric, write the row, and put the name before every metric."""
         metrics, self.units = observation
         if self.n_bootstrap:

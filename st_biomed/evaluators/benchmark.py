@@ -16,7 +16,7 @@ from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.published_figures import PublishedFigure, read_published
 from st_biomed.settings.bundled import bundled_folder
 from st_biomed.settings.checks import PATH, Check
-from st_biomed.settings.recipe import filled
+from st_biomed.settings.recipe import fill_dataclass
 from st_biomed.settings.registry import Registry
 from st_biomed.settings.yaml_files import read_yaml
 
@@ -133,7 +133,7 @@ class Benchmark:
             InputError: No such file, an invalid key or value, or figures of another protocol.
         """
         path = benchmark_file(name)
-        written = filled(_Written, read_yaml(path), str(path))
+        written = fill_dataclass(_Written, read_yaml(path), str(path))
         if not re.fullmatch("[a-z]{2}|mul", written.language):
             raise InputError(
                 f"{path}: language must be two letters of ISO 639-1, e.g. 'it', or 'mul' for several, found "
@@ -145,7 +145,7 @@ class Benchmark:
             settings=written.settings,
             title=written.title,
             language=written.language,
-            data=filled(Data, written.data, f"{path}: data"),
+            data=fill_dataclass(Data, written.data, f"{path}: data"),
             path=path,
         )
         settings = benchmark.evaluator_settings()  # checked at once
@@ -162,7 +162,7 @@ class Benchmark:
             cls = settings_class(self.evaluator)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
-        return filled(cls, self.settings, f"{where}: settings", name=self.name)
+        return fill_dataclass(cls, self.settings, f"{where}: settings", name=self.name)
 
     @property
     def family(self) -> str:

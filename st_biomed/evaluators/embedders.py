@@ -95,8 +95,8 @@ def embed_of_task(embed: Embed, task: Task) -> Embed:
     return embed if of_task is None else of_task(task)
 
 
-def mapped(embed: Embed, change: Callable[[Embed], Embed]) -> Embed:
-    """The same change of every way to embed that there is: of texts without a task, of mentions and of names."""
+def map_embedder(embed: Embed, change: Callable[[Embed], Embed]) -> Embed:
+    """Apply a change to each embedder: that of texts without a task, and those of mentions and of names."""
     plain = change(embed)
     others = {task: own for task in TASKS if (own := embed_of_task(embed, task)) is not embed}
     return EmbedByTask(plain, {task: change(own) for task, own in others.items()}) if others else plain

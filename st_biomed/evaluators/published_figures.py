@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from st_biomed.errors import InputError
-from st_biomed.settings.recipe import filled
+from st_biomed.settings.recipe import fill_dataclass
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
     figures: list[PublishedFigure] = []
     for i, entry in enumerate(entries):
         at = f"{where}[{i}]"
-        publication = filled(_Publication, entry, at)
+        publication = fill_dataclass(_Publication, entry, at)
         for name in ("source", "protocol"):
             if not getattr(publication, name).strip():
                 raise InputError(f"{at}: {name} is empty")
@@ -74,7 +74,7 @@ def read_published(entries: Sequence[Any], protocol: object, where: str) -> list
                 )
         for j, figure in enumerate(publication.figures):
             of_all = {name: getattr(publication, name) for name in ("source", "protocol", "n")}
-            figures.append(filled(PublishedFigure, figure, f"{at}: figures[{j}]", **of_all))
+            figures.append(fill_dataclass(PublishedFigure, figure, f"{at}: figures[{j}]", **of_all))
     return figures
 
 

@@ -19,10 +19,10 @@ KEPT_TEXTS = 500_000  # vectors of 1.5 GB at 768 dimensions
 
 
 class SharedEvaluator(SequentialEvaluator):
-    """The host's ``SequentialEvaluator`` for evaluators that share texts.
+    """sentence-transformers' ``SequentialEvaluator`` for evaluators that share texts.
 
     Its primary metric, ``sequential_score``, combines the primary metrics of the evaluators, each as a share of its
-    largest possible value, so MCSM (up to 11) has the same weight as an accuracy. The host's evaluator uses the first
+    largest possible value, so MCSM (up to 11) has the same weight as an accuracy. sentence-transformers' evaluator uses the first
     metric it finds.
 
     Args:
@@ -53,7 +53,7 @@ class SharedEvaluator(SequentialEvaluator):
             if names.count(name) > 1:
                 raise InputError(f"evaluators: two of them report {name!r}; give them different names")
 
-    def __call__(  # type: ignore[override]  # the host's evaluators narrow the model's type as well
+    def __call__(  # type: ignore[override]  # sentence-transformers' evaluators narrow the model's type as well
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1
     ) -> dict[str, float]:
         """Measure with all of them; the metrics of all, and ``sequential_score``."""

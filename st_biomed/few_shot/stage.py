@@ -1,4 +1,4 @@
-"""One stage of a few-shot encoder: trained by the host's trainer on stored vectors, and applied to others."""
+"""One stage of a few-shot encoder: trained by sentence-transformers' trainer on stored vectors, and applied to others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sentence_transformers.base.modules import Normalize
 from transformers import PrinterCallback, set_seed
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.embedders import Embed, EmbedOnce, mapped
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder
 from st_biomed.few_shot.frozen_encoder import with_modules
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
@@ -182,7 +182,7 @@ def stage_embedder(embed: Embed, module: ResidualFeedForward, *, bf16: bool = Fa
 
         return embed_stage
 
-    return EmbedOnce(mapped(embed, on))
+    return EmbedOnce(map_embedder(embed, on))
 
 
 def unit_vectors(vectors: np.ndarray) -> np.ndarray:

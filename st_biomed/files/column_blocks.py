@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import Dialect, refuse_nul, refuse_open_end
-from st_biomed.files.gzipped import opened
+from st_biomed.files.gzipped import open_decompressed
 
 ENCODED = pa.dictionary(pa.int32(), pa.string())
 """The type of a column of strings that repeat."""
@@ -172,7 +172,7 @@ def _blocks(parts: Sequence[Path], where: str) -> Iterator[bytes]:
         total=total, desc=Path(where).name, unit="B", unit_scale=True, delay=2, disable=None, leave=False
     ) as bar:
         for part in parts:
-            with opened(part) as (stream, raw):
+            with open_decompressed(part) as (stream, raw):
                 while block := stream.read(_BLOCK) + stream.readline():
                     bar.update(done + raw.tell() - bar.n)
                     block, mark = rest + block.removeprefix(mark), b""

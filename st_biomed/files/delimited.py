@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.encodings import UTF_8, undecodable
-from st_biomed.files.gzipped import opened, plain_name
+from st_biomed.files.gzipped import open_decompressed, plain_name
 
 
 class Dialect(NamedTuple):
@@ -111,7 +111,7 @@ def read_table(
         dialect: A key of ``DIALECTS``; by default that of the suffix.
         header: The names of all columns if the file has no header line; by default its first line has them.
         comment: The beginning of the lines above the table, which are skipped.
-        encoding: Encoding of the file, see :func:`~st_biomed.files.encodings.settled`; UTF-8 by default.
+        encoding: Encoding of the file, see :func:`~st_biomed.files.encodings.resolve_encoding`; UTF-8 by default.
         ended: Whether the last line must end with a line break, as in files of a source that always writes one.
 
     Yields:
@@ -159,7 +159,7 @@ def _dialect(path: Path, dialect: str | None) -> Dialect:
 @contextmanager
 def _open(path: Path, quoted: bool, encoding: str) -> Iterator[tuple[IO[str], IO[bytes]]]:
     """The decoded text, and the file's raw bytes for the progress of reading."""
-    with opened(path) as (unpacked, raw):
+    with open_decompressed(path) as (unpacked, raw):
         # The csv module wants line ends untranslated; otherwise a lone carriage return must not end a line.
         known = "utf-8-sig" if encoding == UTF_8 else encoding
         stream = io.TextIOWrapper(unpacked, encoding=known, newline="" if quoted else "\n")

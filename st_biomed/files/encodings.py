@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files.gzipped import opened, plain_name
+from st_biomed.files.gzipped import open_decompressed, plain_name
 from st_biomed.records import Tally
 
 UTF_8 = "utf-8"
@@ -20,7 +20,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _BLOCK = 1 << 16
 
 
-def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
+def resolve_encoding(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
     """The encoding of a file; the tally gets a note if it is not UTF-8.
 
     Args:
@@ -35,7 +35,7 @@ def settled(path: Path, asked: str, tally: Tally, *, fallback: str = "") -> str:
             detected and there is no fallback or the file is damaged. A file that begins with the byte order mark of
             UTF-8, if another encoding is set.
     """
-    with opened(path) as (stream, _):
+    with open_decompressed(path) as (stream, _):
         start = stream.read(3)
     encoding, why = (known_encoding(asked), "") if asked else _recognized(path, start, fallback)
     if start == codecs.BOM_UTF8 and encoding != UTF_8:
@@ -49,7 +49,7 @@ def undecodable_line(path: Path, encoding: str) -> int:
     """The first line that is not text in an encoding; 0 if all lines are."""
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
-    with opened(path) as (stream, _):
+    with open_decompressed(path) as (stream, _):
         for block in _blocks(stream):
             try:
                 line += decoder.decode(block, not block).count("\n")
@@ -100,7 +100,7 @@ def _recognized(path: Path, start: bytes, fallback: str) -> tuple[str, str]:
 def _has_letters_in_utf_8(path: Path) -> bool:
     """Whether a file has characters beyond ASCII in UTF-8."""
     decoder = codecs.getincrementaldecoder(UTF_8)("ignore")
-    with opened(path) as (stream, _):
+    with open_decompressed(path) as (stream, _):
         return any(not decoder.decode(block).isascii() for block in _blocks(stream))
 
 

@@ -4,7 +4,7 @@ All code of this package that writes a folder replaces it in the same steps (:fu
 in ``.NAME.draft-*`` beside the folder, synchronized to the disk and renamed to ``.NAME.whole-*``; the present one is
 renamed to ``.NAME.old-*``, the new one takes its place, and the old one is removed last. A kill between two steps
 leaves at least one complete version: the folder, or, between the two renames, both ``whole`` and ``old``, which
-:func:`settle` puts in place. Files beside a folder are only changed under its lock, and only those with its exact
+:func:`finish_replacement` puts in place. Files beside a folder are only changed under its lock, and only those with its exact
 name.
 
 Results of hours are built in ``.NAME.begun`` instead, which stays after a kill or an error: the same command continues
@@ -60,7 +60,7 @@ def check_output(
     check_writable(folder)
     if os.path.ismount(folder):
         raise InputError(f"{folder}: a disk is mounted there, so it cannot be replaced; choose a folder below it")
-    settle(folder)
+    finish_replacement(folder)
     if not folder.is_dir() or next(folder.iterdir(), None) is None:
         return folder
     if not (folder / marker).is_file():
@@ -97,7 +97,7 @@ def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
     """
     folder = real_path(folder)
     with lock(folder):
-        settle(folder)
+        finish_replacement(folder)
         remove_all(beside(folder, "draft"))  # of dead processes: this one has the lock
         draft = begun_in(folder) if resumable else new_name(folder, "draft")
         try:
@@ -132,7 +132,7 @@ def begin_anew(folder: str | Path) -> None:
         remove_all([path for path in [begun_in(folder)] if path.exists()])
 
 
-def settle(folder: str | Path) -> None:
+def finish_replacement(folder: str | Path) -> None:
     """Put a complete version in place if a process was killed between the two renames; otherwise do nothing.
 
     Loaders call this, so that they find the folder; they wait if another process is about to put it in place.
@@ -152,13 +152,13 @@ def read_whole(folder: str | Path, load: Callable[[Path], Loaded]) -> Loaded:
     """Read a folder that another process may replace meanwhile, so that all contents are of one version.
 
     Args:
-        folder: The folder; see :func:`settle`.
+        folder: The folder; see :func:`finish_replacement`.
         load: Reads the folder, and raises an :class:`InputError` for invalid files or an :class:`OSError` for those that
             are gone.
     """
     folder = Path(folder)
     while True:
-        settle(folder)
+        finish_replacement(folder)
         before = _version(folder)
         try:
             content = load(folder)

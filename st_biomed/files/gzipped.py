@@ -40,7 +40,7 @@ def matching(folder: Path, pattern: str) -> list[Path]:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, BufferedReader]]:
+def open_decompressed(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, BufferedReader]]:
     """The bytes of a file, decompressed if its name ends with ``.gz``, and the raw file for the progress of reading.
 
     Raises:

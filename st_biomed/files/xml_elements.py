@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
 
 from st_biomed.errors import InputError
-from st_biomed.files.gzipped import opened
+from st_biomed.files.gzipped import open_decompressed
 
 _BLOCK = 1 << 16
 
@@ -40,7 +40,7 @@ def read_elements(path: Path, form: XMLForm) -> Iterator[tuple[int, Element]]:
     Raises:
         InputError: With file and line: XML that is not well-formed, an entity, another root, elements nested too deep.
     """
-    with opened(path) as (stream, _):
+    with open_decompressed(path) as (stream, _):
         yield from elements_of(path, stream, form)
 
 

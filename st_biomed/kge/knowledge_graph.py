@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
-from st_biomed.files import check_output, read_whole, replacing, settle
+from st_biomed.files import check_output, finish_replacement, read_whole, replacing
 from st_biomed.files.sealed import Seal
 from st_biomed.kge.splits import SHARES, split_triples
 from st_biomed.kge.triples import PAPER, TripleOptions, terminology_triples
@@ -104,7 +104,7 @@ class KnowledgeGraph:
     @classmethod
     def open(cls, name: str | Path, options: TripleOptions = PAPER, **split: Any) -> KnowledgeGraph:
         """A saved graph, or the graph of a source for :meth:`Terminology.open`."""
-        settle(name)
+        finish_replacement(name)
         if (Path(name) / HEADER).is_file():
             return cls.load(name)
         return cls.from_terminology(Terminology.open(name), options, **split)

@@ -19,7 +19,7 @@ from st_biomed.kge.model import KGEModel
 from st_biomed.kge.scoring import MODELS
 from st_biomed.kge.settings import KGESettings
 from st_biomed.kge.table import SEAL, SETTINGS, TABLE, KGETable
-from st_biomed.settings.recipe import filled
+from st_biomed.settings.recipe import fill_dataclass
 
 WEIGHTS, GRAPH, CHECKPOINT, FIGURES = "model.safetensors", "graph", "checkpoint.pt", "figures.json"
 _TABLE = ("codes.parquet", "vectors.safetensors")
@@ -118,7 +118,7 @@ def _read(folder: Path) -> TrainedKGE:
     graph = KnowledgeGraph.load(folder / GRAPH)
     try:
         about = json.loads((folder / SETTINGS).read_text("utf-8"))
-        settings = filled(KGESettings, about["settings"], str(folder / SETTINGS))
+        settings = fill_dataclass(KGESettings, about["settings"], str(folder / SETTINGS))
         model = model_for(graph, settings)
         model.load_state_dict(load_file(folder / WEIGHTS))
         history, of_model = tuple(about["history"]), tuple(about.get("model_defaults", ()))

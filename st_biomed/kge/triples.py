@@ -102,7 +102,7 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
         InputError: An option out of range, a declared inverse that is not a relation, or no remaining triple.
     """
     options.check()
-    names, stated = stated_triples(terminology, relations=options.relations, parents=options.parents)
+    names, stated = unfiltered_triples(terminology, relations=options.relations, parents=options.parents)
     triples = stated.T.astype(np.int64)
     tally, dropped = Tally(), dict[str, str]()
     tally.read(len(triples))
@@ -123,7 +123,7 @@ def terminology_triples(terminology: Terminology, options: TripleOptions = PAPER
     return Triples(tuple(entities), tuple(names[i] for i in kinds), numbered, tally, dropped)
 
 
-def stated_triples(
+def unfiltered_triples(
     terminology: Terminology, *, relations: bool = True, parents: bool = True
 ) -> tuple[list[str], np.ndarray]:
     """The unfiltered triples of a terminology.

@@ -15,13 +15,13 @@ from st_biomed.encoder.digest import model_digest, table_digest
 from st_biomed.encoder.prompts import task_inputs
 from st_biomed.errors import InputError, did_you_mean
 from st_biomed.evaluators.base import EmbeddingEvaluator
-from st_biomed.evaluators.embedders import Embed, EmbedOnce, mapped, table_embedder
+from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder, table_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.devices import check_device
-from st_biomed.settings.recipe import filled
+from st_biomed.settings.recipe import fill_dataclass
 from st_biomed.settings.yaml_files import read_yaml
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ BASELINES = "evaluation/known_models.yaml"
 
 
 @dataclass(frozen=True)
-class MeasuredModel:
+class ModelSpec:
     """A model with its name in tables.
 
     Attributes:
@@ -50,7 +50,7 @@ class MeasuredModel:
     source: str = ""
 
     @classmethod
-    def named(cls, argument: str, baselines: str | Path = BASELINES) -> MeasuredModel:
+    def named(cls, argument: str, baselines: str | Path = BASELINES) -> ModelSpec:
         """A model from an argument: a baseline, a folder, a ``.npz`` file, a Hub id, or ``name=`` and one of these.
 
         Raises:
@@ -67,7 +67,7 @@ class MeasuredModel:
         return cls(name or path.name.removesuffix(".npz"), model)
 
 
-def read_known_models(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
+def read_known_models(path: str | Path = BASELINES) -> dict[str, ModelSpec]:
     """The models that the papers compare with, by name.
 
     Raises:
@@ -75,17 +75,17 @@ def read_known_models(path: str | Path = BASELINES) -> dict[str, MeasuredModel]:
     """
     path = Path(path) if Path(path).exists() else bundled(path) or Path(path)
     return {
-        name: filled(MeasuredModel, entry, f"{path}: {name}", name=name) for name, entry in read_yaml(path).items()
+        name: fill_dataclass(ModelSpec, entry, f"{path}: {name}", name=name) for name, entry in read_yaml(path).items()
     }
 
 
-def named_models(arguments: Iterable[str]) -> list[MeasuredModel]:
+def named_models(arguments: Iterable[str]) -> list[ModelSpec]:
     """Several models with distinct names.
 
     Raises:
-        InputError: As in :meth:`MeasuredModel.named`, no models, or a repeated name.
+        InputError: As in :meth:`ModelSpec.named`, no models, or a repeated name.
     """
-    models = [MeasuredModel.named(argument) for argument in arguments]
+    models = [ModelSpec.named(argument) for argument in arguments]
     if not models:
         raise InputError(f"no model: expected a folder, an id on the Hub, or one of {', '.join(read_known_models())}")
     for i, model in enumerate(models):
@@ -94,7 +94,7 @@ def named_models(arguments: Iterable[str]) -> list[MeasuredModel]:
     return models
 
 
-class OpenModel:
+class LoadedModel:
     """A model in memory.
 
     Args:
@@ -113,7 +113,7 @@ class OpenModel:
 
     def __init__(
         self,
-        measured: MeasuredModel,
+        measured: ModelSpec,
         device: str | None = None,
         *,
         trust_remote_code: bool = False,
@@ -151,7 +151,7 @@ class OpenModel:
 
     def settings_of(self, evaluator: EmbeddingEvaluator) -> dict[str, Any]:
         """Settings of a measurement that the model adds: in linking, ``prompts`` of mentions and names if it tells them apart."""
-        if self.encoder is None or not evaluator.tells_tasks or not (inputs := task_inputs(self.encoder)):
+        if self.encoder is None or not evaluator.uses_task_prompts or not (inputs := task_inputs(self.encoder)):
             return {}
         return {"prompts": {task: own.prompt for task, own in inputs.items()}}
 
@@ -180,12 +180,10 @@ class OpenModel:
                 f"{self.measured.name}: its score is an inner product, found similarity "
                 f"{evaluator.scoring.similarity!r}: measure it --as-published"
             )
-        return mapped(dense, lambda of: dense_and_sparse(of, evaluator.names.texts, self._sparse_weight))
+        return map_embedder(dense, lambda of: dense_and_sparse(of, evaluator.names.texts, self._sparse_weight))
 
 
-def _loaded(
-    measured: MeasuredModel, max_length: int, device: str | None, trust_remote_code: bool
-) -> SentenceTransformer:
+def _loaded(measured: ModelSpec, max_length: int, device: str | None, trust_remote_code: bool) -> SentenceTransformer:
     """The encoder; if there is none, one line suggests the intended name."""
     try:
         return load_encoder(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from st_biomed.encoder import POOLINGS, has_own_pooling
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.models import MeasuredModel, read_known_models
+from st_biomed.leaderboard.models import ModelSpec, read_known_models
 from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.model_record import known_record
 from st_biomed.release.run_data import RunData, began_from
@@ -35,13 +35,13 @@ def trained_on(run: RunData) -> set[str]:
     return {source["name"] for terminology in terminologies for source in terminology["sources"]}
 
 
-def base_of(models: Sequence[MeasuredModel]) -> MeasuredModel:
+def base_of(models: Sequence[ModelSpec]) -> ModelSpec:
     """The one base of several releases, with the settings of their training.
 
     Raises:
         InputError: No record has a base, or the records have several.
     """
-    bases: dict[MeasuredModel, str] = {}
+    bases: dict[ModelSpec, str] = {}
     for model in models:
         if (run := run_of(model.model)) is not None:
             bases.setdefault(_base_of(run), model.name)
@@ -58,7 +58,7 @@ def base_of(models: Sequence[MeasuredModel]) -> MeasuredModel:
     return next(iter(bases))
 
 
-def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[MeasuredModel]:
+def with_base(models: Sequence[ModelSpec], base: str | None) -> list[ModelSpec]:
     """The base and then the models that are compared with it.
 
     Args:
@@ -68,7 +68,7 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
     Raises:
         InputError: As in :func:`base_of`, a base with the name of another model, or no other model.
     """
-    chosen = base_of(models) if base is None else MeasuredModel.named(base)
+    chosen = base_of(models) if base is None else ModelSpec.named(base)
     named = next((model for model in models if _is_of(model, chosen, settings=base is not None)), chosen)
     others = [model for model in models if model is not named]
     if not others:
@@ -78,14 +78,14 @@ def with_base(models: Sequence[MeasuredModel], base: str | None) -> list[Measure
     return [named, *others]
 
 
-def _is_of(model: MeasuredModel, base: MeasuredModel, *, settings: bool) -> bool:
+def _is_of(model: ModelSpec, base: ModelSpec, *, settings: bool) -> bool:
     """Whether both are the same folder or id, and with ``settings`` of the same pooling and length limit."""
     of_model, of_base = (Path(name).resolve() if Path(name).is_dir() else name for name in (model.model, base.model))
     alike = (model.pooling, model.max_length) == (base.pooling, base.max_length)
     return of_model == of_base and (alike or not settings)
 
 
-def _base_of(run: RunData) -> MeasuredModel:
+def _base_of(run: RunData) -> ModelSpec:
     """The base of the first stage, with the pooling of its recipe.
 
     If other runs were in between, or the record has no pooling, a known baseline has its own settings.
@@ -95,9 +95,7 @@ def _base_of(run: RunData) -> MeasuredModel:
     name = next((baseline.name for baseline in known), Path(model).name)
     pooling = run["configuration"].get("pooling")
     if run["earlier"] or pooling is None:
-        return (
-            MeasuredModel(name, model, known[0].pooling, known[0].max_length) if known else MeasuredModel(name, model)
-        )
+        return ModelSpec(name, model, known[0].pooling, known[0].max_length) if known else ModelSpec(name, model)
     if pooling == "own_or_cls":
         pooling = "own" if has_own_pooling(model) else "cls"
-    return MeasuredModel(name, model, pooling if pooling in POOLINGS else "")
+    return ModelSpec(name, model, pooling if pooling in POOLINGS else "")

@@ -37,7 +37,7 @@ class Result:
         evaluator: The evaluator's name, the prefix of its metrics.
         model: Name of the model in tables.
         model_digest: Digest of the model's computation.
-        settings: The evaluator's configuration, :meth:`~st_biomed.leaderboard.models.OpenModel.settings_of` and
+        settings: The evaluator's configuration, :meth:`~st_biomed.leaderboard.models.LoadedModel.settings_of` and
             ``as_published``.
         headline: Label to metric, for tables.
         units: Metric to the number and kind of its units, e.g. ``{"acc@1": [960, "mention"]}``.
@@ -46,7 +46,7 @@ class Result:
         units_file: Name of the file of its units in the folder ``units``; empty in results of older versions.
         units_checksum: Checksum of that file; empty in results of older versions.
         definition: The definition of the benchmark, see :func:`~st_biomed.leaderboard.provenance.definition_of`.
-        encoder: The settings of the model, see :attr:`~st_biomed.leaderboard.models.OpenModel.description`.
+        encoder: The settings of the model, see :attr:`~st_biomed.leaderboard.models.LoadedModel.description`.
         computation: Batch size, device and whether it embedded under bfloat16 autocast.
         measured_at: Time in UTC (ISO 8601).
     """

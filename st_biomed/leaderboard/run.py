@@ -12,7 +12,7 @@ from typing import Any, Unpack
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.benchmark import Benchmark
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel
+from st_biomed.leaderboard.models import LoadedModel, ModelSpec
 from st_biomed.leaderboard.progress import Progress
 from st_biomed.leaderboard.provenance import definition_of, now, versions
 from st_biomed.leaderboard.results import Result, ResultsFolder, result_key
@@ -36,7 +36,7 @@ class Measured:
 
 
 def measure(
-    models: Sequence[MeasuredModel],
+    models: Sequence[ModelSpec],
     benchmarks: Sequence[Benchmark],
     folder: ResultsFolder,
     *,
@@ -76,7 +76,7 @@ def measure(
     for measured in models:
         try:
             with long.of(f"{measured.name}: loading the model"):
-                model = OpenModel(measured, device, trust_remote_code=trust_remote_code, as_published=as_published)
+                model = LoadedModel(measured, device, trust_remote_code=trust_remote_code, as_published=as_published)
         except InputError as error:
             measurements.failed[measured.name, ""] = str(error)
             continue
@@ -90,7 +90,7 @@ def measure(
 
 
 def _results(
-    model: OpenModel,
+    model: LoadedModel,
     benchmark: Benchmark,
     evaluators: Sequence[EmbeddingEvaluator],
     folder: ResultsFolder,

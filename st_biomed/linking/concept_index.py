@@ -16,11 +16,11 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.files import lock, read_whole, replacing
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.earlier import earlier_manifest
-from st_biomed.linking.encode_names import as_begun, encode_names
+from st_biomed.linking.encode_names import encode_names, resumed_options
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_folder
 from st_biomed.linking.mention_search import MentionSearch
-from st_biomed.linking.recall import searchable
+from st_biomed.linking.recall import build_searchable_index
 from st_biomed.linking.same_vectors import check_same_vectors
 from st_biomed.linking.settings import DEFAULTS, EncodingOptions
 from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, check_kind
@@ -119,10 +119,10 @@ class ConceptIndex(MentionSearch):
                 raise unknown_name("similarity", similarity, get_args(Similarity))
             digest = model_digest(loaded)
             with replacing(folder, resumable=True) as draft:
-                encoding = as_begun(draft, encoding, catalog, digest, anew=overwrite)
+                encoding = resumed_options(draft, encoding, catalog, digest, anew=overwrite)
                 encoder = NameEncoder(loaded, bf16=encoding.bf16, tokens_per_forward=encoding.tokens_per_forward)
                 matrix = encode_names(draft, catalog, encoder, digest, similarity, encoding, anew=overwrite)
-                vectors, measured = searchable(matrix, catalog, encoder, kind, similarity, recall)
+                vectors, measured = build_searchable_index(matrix, catalog, encoder, kind, similarity, recall)
                 catalog.save(draft)
                 vectors.save(draft / GRAPH)
                 shutil.rmtree(draft / PARTS, ignore_errors=True)
@@ -182,12 +182,13 @@ class ConceptIndex(MentionSearch):
         catalog = Catalog.load(folder, list(manifest.source_infos))
         if (len(catalog), len(catalog.concepts)) != (manifest.names, manifest.concepts):
             raise InputError(f"{folder}: holds {len(catalog):,} names, but index.json records {manifest.names:,}")
-        graph = None if manifest.kind == "exact" else VectorIndex.read_graph(folder / GRAPH, manifest.shape)
+        exact = manifest.kind == "exact"
+        faiss_index = None if exact else VectorIndex.read_faiss_index(folder / GRAPH, manifest.shape)
         vectors = VectorIndex(
             open_matrix(folder, manifest.shape),
             cast(Kind, manifest.kind),
             cast(Similarity, manifest.similarity),
-            graph=graph,
+            faiss_index=faiss_index,
             effort=manifest.effort,
             depth=manifest.depth,
         )

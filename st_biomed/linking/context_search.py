@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from st_biomed.errors import InputError
 from st_biomed.linking.concept_search import Match
-from st_biomed.linking.context_texts import expanded
+from st_biomed.linking.context_texts import expand_from_contexts
 
 if TYPE_CHECKING:
     from st_biomed.linking.context_ranker import ContextRanker
@@ -62,7 +62,7 @@ class ContextSearch:
         Raises:
             InputError: As there.
         """
-        texts = expanded(mentions, contexts) if self.abbreviations else list(mentions)
+        texts = expand_from_contexts(mentions, contexts) if self.abbreviations else list(mentions)
         self.n_expanded += sum(text != mention for text, mention in zip(texts, mentions))
         if self.rerank is None:
             return self.index.search(texts, k, threshold=threshold, **conditions)

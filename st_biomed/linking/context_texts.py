@@ -14,7 +14,7 @@ from st_biomed.linking_data.preparation.abbreviations import find_abbreviations
 from st_biomed.linking_data.preparation.expansion import expand
 
 
-def expanded(mentions: Sequence[str], contexts: Sequence[str | None]) -> list[str]:
+def expand_from_contexts(mentions: Sequence[str], contexts: Sequence[str | None]) -> list[str]:
     """Mentions with their short forms replaced by the long forms that their contexts define.
 
     Args:

@@ -20,7 +20,7 @@ from st_biomed.linking.vector_index import Similarity, unit_rows
 from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progress
 
 
-def as_begun(
+def resumed_options(
     folder: Path, options: EncodingOptions, catalog: Catalog, model_sha256: str, *, anew: bool
 ) -> EncodingOptions:
     """The options, with the precision and the blocks of an interrupted encoding of the same index.

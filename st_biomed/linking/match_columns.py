@@ -99,7 +99,7 @@ def _flaw(value: Any) -> str:
     return f"expected strings, None or NaN, found {shown(value)}"
 
 
-def wide(
+def matches_to_columns(
     found: Sequence[Sequence[Match] | None], k: int, prefix: str = "", errors: Sequence[str | None] | None = None
 ) -> dict[str, list[Any]]:
     """Matches as columns, one row per text.

@@ -16,7 +16,7 @@ from st_biomed.linking.concept_search import ConceptSearch, Match
 from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.context_search import ContextSearch
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.match_columns import mentions_of, missing_texts, wide
+from st_biomed.linking.match_columns import matches_to_columns, mentions_of, missing_texts
 from st_biomed.linking.mention_files.lines import is_whole
 from st_biomed.linking.vector_index import VectorIndex, faiss_threads
 
@@ -121,7 +121,7 @@ class MentionSearch(ABC):
         rows = range(len(mentions))
         reasons = None if errors is None else [errors.get(row) for row in rows]
         _tell(unread, len(mentions))
-        return wide([by_row.get(row) for row in rows], k, prefix, reasons)
+        return matches_to_columns([by_row.get(row) for row in rows], k, prefix, reasons)
 
     def search(
         self, texts: Sequence[str], k: int = 5, *, threshold: float | None = None, **conditions: Any

@@ -50,7 +50,7 @@ class Recall(NamedTuple):
         }
 
 
-def tuned(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
+def tune_effort(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
     """Set the index to the least effort that reaches the recall, or to the greatest effort if none does.
 
     Args:
@@ -62,7 +62,7 @@ def tuned(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
     start = time.perf_counter()
     best, _ = index.exact(queries, 1)
     exact_seconds = time.perf_counter() - start
-    if index.graph is None:
+    if index.faiss_index is None:
         return Recall(1.0, len(queries), 1.0, index.effort, index.depth)
     for effort, depth in _EFFORTS[index.kind]:
         index.effort, index.depth = effort, depth
@@ -76,7 +76,7 @@ def tuned(index: VectorIndex, queries: np.ndarray, target: float) -> Recall:
     return found
 
 
-def build_tuned(
+def build_with_recall(
     matrix: np.ndarray, kinds: Sequence[Kind], similarity: Similarity, queries: np.ndarray, target: float
 ) -> tuple[VectorIndex, Recall]:
     """The first kind that reaches the recall, or the kind with the highest recall.
@@ -84,12 +84,12 @@ def build_tuned(
     Args:
         matrix, similarity: See :class:`VectorIndex`.
         kinds: Kinds in the order of trial.
-        queries, target: See :func:`tuned`.
+        queries, target: See :func:`tune_effort`.
     """
     best: tuple[VectorIndex, Recall] | None = None
     for kind in kinds:
         index = VectorIndex.build(matrix, kind, similarity)
-        found = tuned(index, queries, target)
+        found = tune_effort(index, queries, target)
         if best is None or found.recall_at_1 > best[1].recall_at_1:
             best = index, found
         if found.recall_at_1 >= target:
@@ -105,7 +105,7 @@ def as_mentions(names: Sequence[str], rng: np.random.Generator) -> list[str]:
     return [name[:at] + name[at + 1 :] if len(name) > 1 else name for name, at in zip(names, places.tolist())]
 
 
-def searchable(
+def build_searchable_index(
     matrix: np.ndarray,
     catalog: Catalog,
     encoder: NameEncoder,
@@ -119,4 +119,4 @@ def searchable(
         sample = np.sort(rng.choice(len(catalog), min(_QUERIES, len(catalog)), replace=False))
         mentions = encoder.encode(as_mentions(catalog.texts(sample), rng), task="query")
         kinds = kinds_for(*matrix.shape) if kind == "auto" else (kind,)
-        return build_tuned(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)
+        return build_with_recall(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)

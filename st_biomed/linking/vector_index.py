@@ -78,7 +78,7 @@ class VectorIndex:
         matrix: ``[N, D]`` of float32 or float16, from :func:`unit_rows`; may be memory-mapped.
         kind: ``exact``, ``hnsw`` or ``ivfpq``.
         similarity: ``cosine``, ``dot`` or ``euclidean``; the score of ``euclidean`` is the negative distance.
-        graph: The FAISS index of the rows; ``None`` for ``exact``.
+        faiss_index: The FAISS index of the rows; ``None`` for ``exact``.
         effort: ``efSearch`` of a graph, or the number of visited cells (``nprobe``).
         depth: Minimum number of names retrieved by codes before they are re-ranked with the matrix.
     """
@@ -89,14 +89,14 @@ class VectorIndex:
         kind: Kind,
         similarity: Similarity,
         *,
-        graph: Any = None,
+        faiss_index: Any = None,
         effort: int = 64,
         depth: int = 0,
     ) -> None:
         for name, value, allowed in (("kind", kind, get_args(Kind)), ("similarity", similarity, get_args(Similarity))):
             if value not in allowed:
                 raise unknown_name(name, value, allowed)
-        self.matrix, self.kind, self.similarity, self.graph = matrix, kind, similarity, graph
+        self.matrix, self.kind, self.similarity, self.faiss_index = matrix, kind, similarity, faiss_index
         self.effort, self.depth = effort, depth
 
     # ------------------------------------------------------------------ making one
@@ -115,36 +115,36 @@ class VectorIndex:
         n, dimension = matrix.shape
         center = np.zeros(dimension, dtype=np.float32)
         if kind == "hnsw":
-            index.graph = faiss.IndexHNSWFlat(dimension, _LINKS, index._metric)
-            index.graph.hnsw.efConstruction = _EXPLORED_AT_BUILD
+            index.faiss_index = faiss.IndexHNSWFlat(dimension, _LINKS, index._metric)
+            index.faiss_index.hnsw.efConstruction = _EXPLORED_AT_BUILD
         else:
-            index.graph, center = _trained(matrix, similarity, seed)
+            index.faiss_index, center = _trained(matrix, similarity, seed)
             index.effort, index.depth = 64, 32
         rows = _rows_per_block(dimension)
         for start in trange(0, n, rows, desc=f"index ({kind})", unit="block", disable=None, leave=False):
-            index.graph.add(_float32(matrix[start : start + rows]) - center)
+            index.faiss_index.add(_float32(matrix[start : start + rows]) - center)
         return index
 
     def save(self, path: Path) -> None:
         """Write the FAISS index; an exact index has none."""
-        if self.graph is not None:
+        if self.faiss_index is not None:
             with path.open("wb") as file:  # FAISS itself would not say why a disk refuses it
-                faiss.write_index(self.graph, faiss.PyCallbackIOWriter(file.write))
+                faiss.write_index(self.faiss_index, faiss.PyCallbackIOWriter(file.write))
 
     @staticmethod
-    def read_graph(path: Path, shape: tuple[int, int]) -> Any:
+    def read_faiss_index(path: Path, shape: tuple[int, int]) -> Any:
         """Read an index written by :meth:`save`.
 
         Raises:
             InputError: A damaged file, or an index of another number of rows or dimensions.
         """
         try:
-            graph = faiss.read_index(str(path))
+            index = faiss.read_index(str(path))
         except RuntimeError as error:
             raise InputError(f"{path}: missing or damaged; build the index again") from error
-        if (graph.ntotal, graph.d) != shape:
-            raise InputError(f"{path}: indexes {[graph.ntotal, graph.d]}, expected {list(shape)}; build it again")
-        return graph
+        if (index.ntotal, index.d) != shape:
+            raise InputError(f"{path}: indexes {[index.ntotal, index.d]}, expected {list(shape)}; build it again")
+        return index
 
     # ------------------------------------------------------------------ searching
 
@@ -162,7 +162,7 @@ class VectorIndex:
         """
         n = len(self.matrix) if rows is None else len(rows)
         k = min(k, n)
-        if self.graph is None or k > _DEEPEST or (rows is not None and n <= EXACT_UP_TO):
+        if self.faiss_index is None or k > _DEEPEST or (rows is not None and n <= EXACT_UP_TO):
             scores, found = self.exact(queries, k, rows)
         else:
             scores, found = self._approximate(queries, k, rows)
@@ -187,7 +187,7 @@ class VectorIndex:
 
     def _approximate(self, queries: np.ndarray, k: int, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         depth = k if self.kind == "hnsw" else min(max(2 * k, self.depth), len(self.matrix))
-        values, found = self.graph.search(queries, depth, params=self._parameters(depth, rows))
+        values, found = self.faiss_index.search(queries, depth, params=self._parameters(depth, rows))
         if self.kind == "hnsw":
             return self._scores(values), found
         return self._reranked(queries, found, k)
@@ -203,7 +203,7 @@ class VectorIndex:
             effort = effort * len(self.matrix) // max(len(rows), 1)
         if self.kind == "hnsw":
             return faiss.SearchParametersHNSW(efSearch=max(effort, depth), **options)
-        return faiss.SearchParametersIVF(nprobe=min(effort, self.graph.nlist), **options)
+        return faiss.SearchParametersIVF(nprobe=min(effort, self.faiss_index.nlist), **options)
 
     def _reranked(self, queries: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
         """The best k of the rows found by their codes, by the vectors of the matrix."""
@@ -236,11 +236,11 @@ class VectorIndex:
 
 
 def _trained(matrix: np.ndarray, similarity: Similarity, seed: int) -> tuple[Any, np.ndarray]:
-    """An empty index whose cells and 4-bit codes are learned from some rows, and what is taken off every row, ``[D]``.
+    """An empty index whose cells and 4-bit codes are learned from some rows, and the vector to subtract from each row, ``[D]``.
 
-    Codes of products would spend themselves on what all rows share, which is most of a row where a model's vectors lie
-    in a narrow cone. Distances order unit vectors as cosines do and know nothing of that share. For products it is
-    taken off the rows: each product of a query then changes by the same.
+    Cosines are searched as distances between unit vectors, which have the same order; nothing is subtracted. For inner
+    products the mean of the rows is subtracted, which changes all products of a query by the same number: the codes
+    would otherwise mostly encode the mean, because the vectors of a model lie in a narrow cone.
     """
     n, dimension = matrix.shape
     cells = 1 << round(np.log2(4 * np.sqrt(n)))

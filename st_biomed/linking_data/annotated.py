@@ -10,7 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file
 from st_biomed.files.encodings import UTF_8, undecodable
-from st_biomed.files.gzipped import matching, opened, plain_name
+from st_biomed.files.gzipped import matching, open_decompressed, plain_name
 from st_biomed.linking_data.records import Mention
 
 OFFSET = "[0-9]{1,9}"
@@ -55,7 +55,7 @@ def read_text(path: Path) -> str:
     Raises:
         InputError: No such file, or one that is not UTF-8.
     """
-    with opened(check_file(path)) as (stream, _):
+    with open_decompressed(check_file(path)) as (stream, _):
         data = stream.read()
     try:
         return data.decode("utf-8-sig")

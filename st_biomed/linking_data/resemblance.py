@@ -11,7 +11,7 @@ from st_biomed.errors import InputError
 _CHUNK = 1_000_000  # distances computed at once
 
 
-def resembling(texts: Sequence[str], seen: Sequence[str], distance: float) -> np.ndarray:
+def near_any(texts: Sequence[str], seen: Sequence[str], distance: float) -> np.ndarray:
     """Whether a text is within a distance of a seen one.
 
     Args:

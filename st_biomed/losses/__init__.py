@@ -1,6 +1,6 @@
 """Losses on the embeddings of a batch, their miners, and the callbacks for training with them.
 
-The names below are imported on first use. The mathematics needs only torch; the host library is needed only to embed.
+The names below are imported on first use. The mathematics needs only torch; sentence-transformers is needed only to embed.
 """
 
 from __future__ import annotations

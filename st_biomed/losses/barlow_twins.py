@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import concept_lookup, number
+from st_biomed.errors import InputError, check_number
+from st_biomed.losses.lookup import concept_lookup
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, require_list, unit_rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class BarlowTwinsLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model: Any = model
-        self.off_diagonal = number("off_diagonal", off_diagonal, least=0.0)
+        self.off_diagonal = check_number("off_diagonal", off_diagonal, least=0.0)
         self.gather_across_devices = gather_across_devices
         self.lookup = concept_lookup(lookup)
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_whole
-from st_biomed.losses.arguments import check_kind, concept_lookup, number
+from st_biomed.errors import InputError, check_instance, check_name, check_number, check_whole
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.intermodal import IntermodalLoss
+from st_biomed.losses.lookup import concept_lookup
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from st_biomed.losses.similarity import full_precision, require_list
@@ -112,12 +112,12 @@ class BergamotLoss(nn.Module):
         if not (graph_encoder is None or (isinstance(graph_encoder, nn.Module) and hasattr(graph_encoder, "width"))):
             raise InputError(f"graph_encoder must be a graph encoder, found {type(graph_encoder).__name__}")
         if relation is not None:
-            check_kind("relation", relation, RelationMarginLoss)
-        number("relation_weight", relation_weight, least=0.0)
+            check_instance("relation", relation, RelationMarginLoss)
+        check_number("relation_weight", relation_weight, least=0.0)
         weights = {"text": text_weight, "node": node_weight, "intermodal": intermodal_weight, "dgi": dgi_weight}
         if relation is not None:
             weights["relation"] = relation_weight
-        self.weights = {name: number(f"{name}_weight", value, least=0.0) for name, value in weights.items()}
+        self.weights = {name: check_number(f"{name}_weight", value, least=0.0) for name, value in weights.items()}
         if not any(self.weights.values()):
             raise InputError("at least one weight must be above 0, found only 0")
         self.graph_encoder = graph_encoder
@@ -140,7 +140,7 @@ class BergamotLoss(nn.Module):
         self.distillation: SelfDistillationLoss | None = None
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
-    def hold(self, distillation: SelfDistillationLoss) -> None:
+    def add_distillation(self, distillation: SelfDistillationLoss) -> None:
         """Add self-distillation of the targets' names to the parts; the teacher has a row for each text id."""
         self.distillation = distillation
 
@@ -277,7 +277,7 @@ class BergamotLoss(nn.Module):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the loss and of its distillation; the host adds that of the multi-similarity loss."""
+        """BibTeX of the loss and of its distillation; sentence-transformers adds that of the multi-similarity loss."""
         distillation = "" if self.distillation is None else self.distillation.citation
         return f"{BERGAMOT}{distillation}"
 

@@ -21,7 +21,7 @@ from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
 
 
 def _processes_may_differ() -> bool:
-    """Whether the host synchronizes gradients once a step and not once a mini-batch."""
+    """Whether sentence-transformers synchronizes gradients once a step and not once a mini-batch."""
     return tuple(int(part) for part in host_version.split(".")[:2]) >= (6, 2)
 
 
@@ -46,7 +46,7 @@ class CachedLoss(CachedLossMixin, nn.Module):
     Raises:
         InputError: A size below one; an encoder of static embeddings, whose inputs have no rows; a loss with its own
             parameters, whose gradients would miss gradient accumulation and loss scaling. In ``forward``: mini-batches
-            by tokens in several processes of an older host, which would wait for each other.
+            by tokens in several processes of an older sentence-transformers, which would wait for each other.
     """
 
     loss_class: ClassVar[Callable[..., nn.Module]]
@@ -88,7 +88,7 @@ class CachedLoss(CachedLossMixin, nn.Module):
         columns = list(sentence_features)
         names = merge_columns(columns)
         lengths = None if names is None else token_lengths(names["attention_mask"])
-        batch: Any = (labels, None)  # the host hands over what is in the labels' place as it is
+        batch: Any = (labels, None)  # sentence-transformers hands over what is in the labels' place as it is
         if names is None or lengths is None:
             return self.forward_cached(columns, batch)
         # Longest first: a mini-batch too large for the device fails at once, and later ones fit where the first did.
@@ -130,7 +130,7 @@ class CachedLoss(CachedLossMixin, nn.Module):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the caching; the host adds that of the loss itself."""
+        """BibTeX of the caching; sentence-transformers adds that of the loss itself."""
         return """
 @misc{gao2021scaling,
     title = {Scaling Deep Contrastive Learning Batch Size under Memory Limited Setup},

@@ -27,7 +27,7 @@ class CachedBergamotLoss(BergamotLoss):
         InputError: A size below one, or an argument that :class:`BergamotLoss` rejects.
     """
 
-    uses_gradient_cache = True  # the host's wrappers ask for it
+    uses_gradient_cache = True  # sentence-transformers' wrappers ask for it
 
     def __init__(
         self,

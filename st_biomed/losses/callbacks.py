@@ -167,7 +167,7 @@ class TerminologyDigestCallback(TrainerCallback):
     def _loss_for(self, dataset: Any) -> nn.Module:
         if isinstance(self.losses, nn.Module):
             return self.losses
-        return self.losses[next(iter(dataset))["dataset_name"]]  # the host writes it into every row
+        return self.losses[next(iter(dataset))["dataset_name"]]  # sentence-transformers writes it into every row
 
 
 def _lookup_digests(loss: nn.Module) -> Iterator[tuple[nn.Module, str]]:

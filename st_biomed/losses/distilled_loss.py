@@ -53,7 +53,7 @@ class DistilledLoss(nn.Module):
         from st_biomed.losses.callbacks import require_loss_parameters_callback
         from st_biomed.losses.embed import embed_columns
 
-        require_loss_parameters_callback(self.loss)  # its forward, which would say it, is not called
+        require_loss_parameters_callback(self.loss)  # the forward of the loss, which checks this, is not called
         return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
@@ -73,7 +73,7 @@ class DistilledLoss(nn.Module):
 
     @property
     def citation(self) -> str:
-        """BibTeX of the distillation; the host adds that of the loss itself."""
+        """BibTeX of the distillation; sentence-transformers adds that of the loss itself."""
         return self.distillation.citation
 
 
@@ -110,7 +110,7 @@ def with_distillation(
     Raises:
         InputError: As :class:`SelfDistillationLoss`, or a map for a loss that takes the distillation among its own parts.
     """
-    if hasattr(loss, "hold"):
+    if hasattr(loss, "add_distillation"):
         for name, given in (("rows", rows), ("labels", labels)):
             if given is not None:
                 raise InputError(
@@ -120,8 +120,8 @@ def with_distillation(
     distillation = SelfDistillationLoss(
         None, teacher, weight, target=target, share=share, gather_across_devices=inner.gather_across_devices
     )
-    if hasattr(loss, "hold"):
-        loss.hold(distillation)
+    if hasattr(loss, "add_distillation"):
+        loss.add_distillation(distillation)
         return loss
     model, loss.model = loss.model, None
     if not isinstance(loss, CachedLoss):

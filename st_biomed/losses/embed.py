@@ -41,7 +41,7 @@ def embed_columns(
     dropout: up to the order of random numbers). Several forwards before one backward are sound under
     DistributedDataParallel: a parameter's gradient is complete, and reduced, once per backward.
 
-    There is one forward per column, as in the host's own losses, if rows cannot be regrouped: packed inputs
+    There is one forward per column, as in sentence-transformers' own losses, if rows cannot be regrouped: packed inputs
     (``cu_seq_lens_q``, no ``attention_mask``), other modalities than text, left padding, columns whose metadata
     differ, and inside :func:`~sentence_transformers.base.losses.column_merging_disabled`. There is one forward for all
     columns if forwards are collective and their number must be the same on all processes (FSDP, DDP that broadcasts
@@ -50,7 +50,7 @@ def embed_columns(
     Args:
         model: The encoder as the loss holds it, plain, compiled or wrapped.
         features: One dictionary per text column. A tensor is ``[B, ...]``, one row per text. A tensor whose second
-            dimension is as wide as ``attention_mask`` belongs to tokens and is cut with them, as in the host's cached
+            dimension is as wide as ``attention_mask`` belongs to tokens and is cut with them, as in sentence-transformers' cached
             losses. Pass a tensor that belongs to texts and may have that width by chance as ``[B, 1, k]``.
         chunk_cost: Cost of a forward pass beyond its tokens, in tokens: 0 avoids all padding, a large number gives one
             chunk. By default the measured cost of the device.

@@ -9,8 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_whole
-from st_biomed.losses.arguments import number
+from st_biomed.errors import InputError, check_name, check_number, check_whole
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
 from st_biomed.losses.few_shot_comparisons import FewShotNames, FewShotStep
 from st_biomed.losses.similarity import full_precision, require_list, unit_rows
@@ -79,11 +78,11 @@ class FewShotLoss(nn.Module):
     ) -> None:
         super().__init__()
         self.model: Any = model
-        self.margin = number("margin", margin, least=0.0)
+        self.margin = check_number("margin", margin, least=0.0)
         self.hinge = check_name("hinge", hinge, HINGES)
         self.weights = {
-            "triplet": number("triplet_weight", triplet_weight, least=0.0),
-            "grounding": number("grounding_weight", grounding_weight, least=0.0),
+            "triplet": check_number("triplet_weight", triplet_weight, least=0.0),
+            "grounding": check_number("grounding_weight", grounding_weight, least=0.0),
         }
         if not any(self.weights.values()):
             raise InputError("at least one weight must be above 0, found only 0")

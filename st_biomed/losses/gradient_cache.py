@@ -19,7 +19,7 @@ from st_biomed.losses.embed import _forwards_are_independent, merge_columns, tak
 def embed_in_mini_batches(model: Any, features: dict[str, Any], mini_batch_size: int) -> Tensor:
     """The embeddings of texts; their backward pass embeds the texts again, mini-batch by mini-batch (GradCache).
 
-    Gao et al. 2021, arXiv 2101.06983. The host's form differentiates the loss within its forward pass, so the
+    Gao et al. 2021, arXiv 2101.06983. sentence-transformers' form differentiates the loss within its forward pass, so the
     gradients of a loss's own parameters miss gradient accumulation and loss scaling. Here the embeddings are part of
     the ordinary graph: they are differentiated in the trainer's backward pass, and their gradient is passed on to the
     encoder. Dropout is the same in both passes.

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.losses.arguments import number
+from st_biomed.errors import check_number
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.pair_loss import mean_over_partners
 from st_biomed.losses.published_form import PublishedFormLoss
@@ -45,7 +45,7 @@ class InfoNCELoss(PublishedFormLoss):
 
     def __init__(self, model: nn.Module | None, temperature: float = 0.07, **pairs: Any) -> None:
         super().__init__(model, **pairs)
-        self.temperature = number("temperature", temperature, above=0.0)
+        self.temperature = check_number("temperature", temperature, above=0.0)
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         (against,) = masked_log_sum_exp(unit, similarities, [negatives], [(0, 1 / self.temperature)])

@@ -42,9 +42,9 @@ class ItalianLossArguments:
     beta: float = field(default=50.0, metadata=about("beta of the MS loss (4)", above(0)))
     epsilon: float = field(default=0.1, metadata=about("epsilon of the miner (4)", WEIGHT))
     graph_vectors: str = field(
-        default="stated",
+        default="original",
         metadata=about(
-            "vectors in the margin of v3: stated, or a control: shuffled (exchanged among concepts at random, drawn by the "
+            "vectors in the margin of v3: original, or a control: shuffled (exchanged among concepts at random, drawn by the "
             "seed), zeros (0 is the similarity of any two concepts with a vector)",
             one_of(*GRAPH_VECTORS),
         ),
@@ -63,7 +63,7 @@ class ItalianLossArguments:
         Raises:
             InputError: Such a loss.
         """
-        if self.graph_vectors != "stated" and self.loss != "v3":
+        if self.graph_vectors != "original" and self.loss != "v3":
             raise InputError(
                 f"graph_vectors: {self.graph_vectors} is a control of the margin of loss v3, found loss {self.loss}"
             )

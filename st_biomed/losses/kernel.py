@@ -126,7 +126,7 @@ class _MaskedLogSumExp(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         unit, out, *shares = ctx.saved_tensors
-        grad = torch.where(out > EMPTY / 2, grads[0], 0)  # a row of which everything is masked has a softmax, too
+        grad = torch.where(out > EMPTY / 2, grads[0], 0)  # a fully masked row has a softmax, too; its gradient is 0
         with full_precision(unit):
             to_unit = _both_ways(unit, *_weighted(ctx.pairs, shares, grad * grad.new_tensor(ctx.slopes)[:, None]))
         to_log_weights = None

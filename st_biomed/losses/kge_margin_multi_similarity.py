@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_whole
-from st_biomed.losses.arguments import number, numbers
+from st_biomed.errors import InputError, check_name, check_number, check_numbers, check_whole
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS, KGESimilarity
@@ -79,7 +78,7 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             terminology are counted (``loss.kge.n_foreign``) and left out.
         alpha: Steepness for positives.
         beta: Steepness for negatives ("leaving the original alpha = 2, beta = 50, epsilon = 0.1", section 4).
-        graph_vectors: ``"stated"``, or a control: ``"shuffled"`` among the concepts that have a vector, or ``"zeros"``, a K of 0
+        graph_vectors: ``"original"``, or a control: ``"shuffled"`` among the concepts that have a vector, or ``"zeros"``, a K of 0
             between any two of them; see :class:`~st_biomed.losses.kge_similarity.KGESimilarity`.
         shuffle_seed: Seed of the shuffled vectors.
         detach_margin: Whether no gradient flows through the margin.
@@ -116,7 +115,7 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         alpha: float = 2.0,
         beta: float = 50.0,
         *,
-        graph_vectors: str = "stated",
+        graph_vectors: str = "original",
         shuffle_seed: int = 0,
         detach_margin: bool = False,
         missing: str = "v2",
@@ -130,11 +129,11 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
         check_whole("shuffle_seed", shuffle_seed, 0)
         self.kge = None if kge is None else KGESimilarity(lookup, kge, graph_vectors, shuffle_seed)
-        self.alpha = number("alpha", alpha, above=0.0)
-        self.beta = number("beta", beta, above=0.0)
+        self.alpha = check_number("alpha", alpha, above=0.0)
+        self.beta = check_number("beta", beta, above=0.0)
         self.detach_margin = detach_margin
         self.missing = check_name("missing", missing, MISSING)
-        self.kge_clip = None if kge_clip is None else numbers("kge_clip", kge_clip, 2)
+        self.kge_clip = None if kge_clip is None else check_numbers("kge_clip", kge_clip, 2)
         if self.kge_clip is not None and not self.kge_clip[0] < self.kge_clip[1]:
             raise InputError(f"kge_clip must be a lower and a higher number, found {kge_clip!r}")
 

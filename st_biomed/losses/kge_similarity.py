@@ -13,7 +13,7 @@ from st_biomed.kge.table import KGETable
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
-GRAPH_VECTORS = ("stated", "shuffled", "zeros")
+GRAPH_VECTORS = ("original", "shuffled", "zeros")
 """The vectors as they are, and two controls that say nothing of a concept."""
 
 
@@ -26,7 +26,7 @@ class KGESimilarity:
     Args:
         terminology: The terminology of the text ids of a batch and of the codes of their concepts.
         table: The vectors. Codes that are not in the terminology are left out.
-        vectors: ``"stated"``, or a control: ``"shuffled"`` exchanges the vectors among the concepts that have one, at random,
+        vectors: ``"original"``, or a control: ``"shuffled"`` exchanges the vectors among the concepts that have one, at random,
             so that the cosines are the same numbers between other concepts; ``"zeros"`` makes all these cosines 0.
         seed: Seed of the exchange.
 
@@ -40,7 +40,7 @@ class KGESimilarity:
         InputError: Not a terminology and a table, no concept of the terminology has a vector, or other ``vectors``.
     """
 
-    def __init__(self, terminology: object, table: object, vectors: str = "stated", seed: int = 0) -> None:
+    def __init__(self, terminology: object, table: object, vectors: str = "original", seed: int = 0) -> None:
         if not isinstance(table, KGETable):
             raise InputError(f"kge must be a KGETable or None, found {type(table).__name__}")
         if not isinstance(terminology, Terminology):
@@ -111,7 +111,7 @@ class KGESimilarity:
         return {
             "model": self.table_model,
             "digest": self.table_digest,
-            **({} if self.vectors == "stated" else {"vectors": self.vectors}),
+            **({} if self.vectors == "original" else {"vectors": self.vectors}),
             "concepts_with_vector": self.n_vectors,
             "concepts_without": self.n_missing,
             "codes_without_concept": self.n_foreign,

@@ -8,9 +8,8 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_number
 from st_biomed.kge import KGETable
-from st_biomed.losses.arguments import number
 from st_biomed.losses.callbacks import require_loss_parameters_callback
 from st_biomed.losses.entity_linking import UNLINKED, EntityLinkingLoss
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
@@ -56,8 +55,8 @@ class KnowledgeInjectionLoss(nn.Module):
         self.model: Any = model
         self.head = head
         self.loss = EntityLinkingLoss(model, entities, **linking)
-        self.masked_weight = number("masked_weight", masked_weight, least=0.0)
-        self.linking_weight = number("linking_weight", linking_weight, least=0.0)
+        self.masked_weight = check_number("masked_weight", masked_weight, least=0.0)
+        self.linking_weight = check_number("linking_weight", linking_weight, least=0.0)
         if not self.linking_weight and (head is None or not self.masked_weight):
             raise InputError("at least one weight of a trained part must be above 0, found only 0")
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.losses.arguments import number
+from st_biomed.errors import check_number
 from st_biomed.losses.kernel import EMPTY
 from st_biomed.losses.published_form import PublishedFormLoss
 from st_biomed.losses.similarity import reduce_rows
@@ -43,8 +43,8 @@ class LiftedStructureLoss(PublishedFormLoss):
         self, model: nn.Module | None, margin: float = 1.0, positive_margin: float = 0.0, **pairs: Any
     ) -> None:
         super().__init__(model, **{"reduction": "mean_all", **pairs})
-        self.margin = number("margin", margin, least=0.0)
-        self.positive_margin = number("positive_margin", positive_margin, least=0.0)
+        self.margin = check_number("margin", margin, least=0.0)
+        self.positive_margin = check_number("positive_margin", positive_margin, least=0.0)
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         distances = torch.cdist(unit, unit)

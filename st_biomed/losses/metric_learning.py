@@ -14,8 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from st_biomed.csr import expand
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import number
+from st_biomed.errors import InputError, check_number
 from st_biomed.losses.pair_loss import PairLoss
 
 REDUCERS = {"mean_all": "MeanReducer", "mean_nonzero": "AvgNonZeroReducer", "sum": "SumReducer"}
@@ -71,7 +70,7 @@ class CircleLoss(MetricLearningLoss):
     """
 
     def __init__(self, model: nn.Module | None, m: float = 0.4, gamma: float = 80.0, **pairs: Any) -> None:
-        super().__init__(model, {"m": number("m", m), "gamma": number("gamma", gamma, above=0.0)}, **pairs)
+        super().__init__(model, {"m": check_number("m", m), "gamma": check_number("gamma", gamma, above=0.0)}, **pairs)
 
     def make_formula(self, peer: ModuleType, reducer: nn.Module) -> nn.Module:
         return peer.losses.CircleLoss(**self.settings, reducer=reducer)
@@ -112,8 +111,8 @@ class GeneralizedLiftedStructureLoss(MetricLearningLoss):
         self, model: nn.Module | None, margin: float = 1.0, positive_margin: float = 0.0, **pairs: Any
     ) -> None:
         settings = {
-            "margin": number("margin", margin, least=0.0),
-            "positive_margin": number("positive_margin", positive_margin, least=0.0),
+            "margin": check_number("margin", margin, least=0.0),
+            "positive_margin": check_number("positive_margin", positive_margin, least=0.0),
         }
         super().__init__(model, settings, **{"reduction": "mean_all", **pairs})
 
@@ -157,7 +156,7 @@ class MaxMarginTripletLoss(MetricLearningLoss):
     """
 
     def __init__(self, model: nn.Module | None, margin: float = 0.05, **pairs: Any) -> None:
-        super().__init__(model, {"margin": number("margin", margin, least=0.0)}, **pairs)
+        super().__init__(model, {"margin": check_number("margin", margin, least=0.0)}, **pairs)
 
     def make_formula(self, peer: ModuleType, reducer: nn.Module) -> nn.Module:
         return peer.losses.TripletMarginLoss(**self.settings, reducer=reducer)
@@ -199,7 +198,7 @@ class CosineLoss(MetricLearningLoss):
     """
 
     def __init__(self, model: nn.Module | None, margin: float = 0.0, **pairs: Any) -> None:
-        settings = {"margin": number("margin", margin, least=-1.0)}
+        settings = {"margin": check_number("margin", margin, least=-1.0)}
         super().__init__(model, settings, **{"reduction": "mean_all", **pairs})
 
     def make_formula(self, peer: ModuleType, reducer: nn.Module) -> nn.Module:

@@ -16,8 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-from st_biomed.errors import check_name
-from st_biomed.losses.arguments import number
+from st_biomed.errors import check_name, check_number
 from st_biomed.losses.similarity import row_blocks
 
 
@@ -141,7 +140,7 @@ class TripletMarginMiner(Miner):
     mine: str = "both"
 
     def __post_init__(self) -> None:
-        number("margin", self.margin, least=0.0)
+        check_number("margin", self.margin, least=0.0)
         check_name("distance", self.distance, DISTANCES)
         check_name("mode", self.mode, MODES)
         check_name("mine", self.mine, MINED)
@@ -197,7 +196,7 @@ class MultiSimilarityMiner(Miner):
     epsilon: float = 0.1
 
     def __post_init__(self) -> None:
-        number("epsilon", self.epsilon, least=0.0)
+        check_number("epsilon", self.epsilon, least=0.0)
 
     def select(
         self, similarities: Tensor, norms: Tensor, other_norms: Tensor, positives: Tensor, negatives: Tensor

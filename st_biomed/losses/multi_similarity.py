@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import check_name
-from st_biomed.losses.arguments import number
+from st_biomed.errors import check_name, check_number
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
 from st_biomed.losses.pair_loss import DEFAULT_MINER, PairLoss
@@ -94,10 +93,10 @@ class MultiSimilarityLoss(PairLoss):
         **pairs: Any,
     ) -> None:
         super().__init__(model, reduction=reduction, **pairs)
-        self.alpha = number("alpha", alpha, above=0.0)
-        self.beta = number("beta", beta, above=0.0)
-        self.positive_base = number("positive_base", base if positive_base is None else positive_base)
-        self.negative_base = number("negative_base", base if negative_base is None else negative_base)
+        self.alpha = check_number("alpha", alpha, above=0.0)
+        self.beta = check_number("beta", beta, above=0.0)
+        self.positive_base = check_number("positive_base", base if positive_base is None else positive_base)
+        self.negative_base = check_number("negative_base", base if negative_base is None else negative_base)
 
     @classmethod
     def from_preset(cls, model: nn.Module | None, preset: str, **overrides: Any) -> MultiSimilarityLoss:

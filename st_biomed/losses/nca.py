@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.losses.arguments import number
+from st_biomed.errors import check_number
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.published_form import PublishedFormLoss
 from st_biomed.losses.similarity import reduce_rows
@@ -39,7 +39,7 @@ class NCALoss(PublishedFormLoss):
 
     def __init__(self, model: nn.Module | None, scale: float = 1.0, **pairs: Any) -> None:
         super().__init__(model, **pairs)
-        self.scale = number("scale", scale, above=0.0)
+        self.scale = check_number("scale", scale, above=0.0)
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         losses = self.losses_of_rows(unit, similarities, positives, negatives)

@@ -9,9 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.errors import InputError, check_instance, check_name, check_numbers, check_whole
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.losses.arguments import check_kind, numbers
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -95,15 +94,17 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             raise InputError("cuts and cut_weights belong to form='ordinal': 'pairwise_mean' compares all distances")
         self.model: Any = model
         if hierarchy is not None:
-            check_kind("hierarchy", hierarchy, Hierarchy)
+            check_instance("hierarchy", hierarchy, Hierarchy)
         self.hierarchy = hierarchy
         self.form = check_name("form", form, FORMS)
         self.cuts = _checked_cuts(cuts, None if hierarchy is None else hierarchy.max_distance)
         n_values = len(self.cuts) if form == "ordinal" else 1
-        self.alpha = numbers("alpha", alpha, n_values, above=0.0)
-        self.beta = numbers("beta", beta, n_values, above=0.0)
-        self.base = numbers("base", base, n_values)
-        self.cut_weights = numbers("cut_weights", 1.0 if cut_weights is None else cut_weights, n_values, least=0.0)
+        self.alpha = check_numbers("alpha", alpha, n_values, above=0.0)
+        self.beta = check_numbers("beta", beta, n_values, above=0.0)
+        self.base = check_numbers("base", base, n_values)
+        self.cut_weights = check_numbers(
+            "cut_weights", 1.0 if cut_weights is None else cut_weights, n_values, least=0.0
+        )
         self.reduction = check_name("reduction", reduction, REDUCTIONS)
         check_whole("group_size", group_size, or_none=True)
         self.group_size = group_size

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.losses.arguments import concept_lookup
+from st_biomed.losses.lookup import concept_lookup
 from st_biomed.losses.miners import Miner, TripletMarginMiner
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -167,8 +167,8 @@ def concept_pairs(labels: Tensor, lookup: ConceptLookup | None, *, mask_same_tex
     if lookup is not None:
         if mask_same_text:
             positives &= ~lookup.same_text(labels, labels)
-        if (neither := lookup.neither(labels, labels)) is not None:
-            negatives &= ~neither
+        if (ignored_pairs := lookup.ignored_pairs(labels, labels)) is not None:
+            negatives &= ~ignored_pairs
     return positives, negatives
 
 

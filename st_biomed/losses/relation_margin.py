@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_whole
-from st_biomed.losses.arguments import number
+from st_biomed.errors import InputError, check_name, check_number, check_whole
 from st_biomed.losses.similarity import full_precision
 
 SCORES = ("distmult", "transe")
@@ -40,7 +39,7 @@ class RelationMarginLoss(nn.Module):
         for name, value in (("width", width), ("n_relations", n_relations)):
             check_whole(name, value)
         self.score = check_name("score", score, SCORES)
-        self.margin = number("margin", margin, above=0.0)
+        self.margin = check_number("margin", margin, above=0.0)
         self.relations = nn.Parameter(torch.randn(n_relations, width) * 0.02)  # as the token vectors of BERT
 
     def forward(self, states: Tensor, edges: Tensor, order: Tensor) -> Tensor:

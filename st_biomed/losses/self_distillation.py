@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name
-from st_biomed.losses.arguments import number
+from st_biomed.errors import InputError, check_name, check_number
 from st_biomed.losses.cached import CachedLoss
 from st_biomed.losses.citations import BIOLORD
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, unit_rows
@@ -80,9 +79,9 @@ class SelfDistillationLoss(nn.Module):
             raise InputError(f"teacher must be vectors [N, D], found {what}")
         self.model: Any = model
         self.teacher = teacher
-        self.weight = number("weight", weight, above=0.0)
+        self.weight = check_number("weight", weight, above=0.0)
         self.target = check_name("target", target, TARGETS)
-        self.share = number("share", share, above=0.0, most=1.0)
+        self.share = check_number("share", share, above=0.0, most=1.0)
         self.gather_across_devices = gather_across_devices
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:

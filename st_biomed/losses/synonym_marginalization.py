@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name
-from st_biomed.losses.arguments import number
+from st_biomed.errors import InputError, check_name, check_number
 from st_biomed.losses.pair_loss import PairLoss, concept_pairs
 from st_biomed.losses.similarity import (
     cosine_matrix,
@@ -64,7 +63,7 @@ class SynonymMarginalizationLoss(PairLoss):
         **pairs: Any,
     ) -> None:
         super().__init__(model, **{"miner": None, **pairs})
-        self.scale = number("scale", scale, above=0.0)
+        self.scale = check_number("scale", scale, above=0.0)
         self.similarity = check_name("similarity", similarity, SIMILARITIES)
         if (mentions is None) != (names is None) or (
             mentions is not None and names is not None and mentions.shape != names.shape

@@ -31,7 +31,7 @@ class _Duel(NamedTuple):
     n_below_or_tied: np.ndarray
 
 
-class DistanceScores:
+class DistanceAUCResampler:
     """Scores of pairs of names at several distances, and their resampling.
 
     Pairs of one sub-tree are not independent: they share names, and a model that orders one of them often orders the
@@ -75,7 +75,7 @@ class DistanceScores:
     def value(self) -> float:
         return mean_auc(self.scores, self.distances)
 
-    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def bootstrap(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """The mean AUC of n draws with replacement, ``[n]``; the draw does not depend on the scores."""
         size = len(self) if self.subtrees is None else int(self.subtrees.max()) + 1
         drawn = rng.integers(size, size=(n, size))
@@ -85,7 +85,7 @@ class DistanceScores:
             times = times[:, first] * np.where(first == second, 1, times[:, second])
         return self._mean([_weighted_auc(duel, times) for duel in self.duels], n)
 
-    def exchanged(self, other: DistanceScores, rng: np.random.Generator, n: int) -> np.ndarray:
+    def permute(self, other: DistanceAUCResampler, rng: np.random.Generator, n: int) -> np.ndarray:
         """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
 
         The scores of single pairs are exchanged, as ranks among all pairs of the model.

@@ -133,7 +133,7 @@ def gold_of_mentions(
 def _sets_of_parts(
     groups: Sequence[Collection[str]], n_parts: int, align_parts: bool, gold_match: str
 ) -> list[list[frozenset[str]]]:
-    """For each part that is looked up the id sets of which it has to match one."""
+    """The id sets of each part that is looked up; a part is right if it matches any of its sets."""
     agree = len(groups) == n_parts
     if gold_match == "first":
         groups, n_parts = groups[:1], 1 if agree else n_parts

@@ -184,7 +184,10 @@ def _grid_rows(vectors: np.ndarray) -> np.ndarray:
 
 
 def _blocks(rows: np.ndarray) -> Iterator[tuple[int, int, np.ndarray]]:
-    """All pairs once: first row, first column, and levels ``[R, C]`` (0 on and below the diagonal), good for one turn."""
+    """All pairs once: first row, first column, and levels ``[R, C]`` (0 on and below the diagonal).
+
+    The next block overwrites the levels.
+    """
     products, levels = np.empty(_ROWS * _COLUMNS), np.empty(_ROWS * _COLUMNS, dtype=np.int64)
     for first in tqdm(range(0, len(rows), _ROWS), desc="pairs", unit=" rows", delay=2, disable=None, leave=False):
         left = rows[first : first + _ROWS].astype(np.float64)

@@ -22,7 +22,7 @@ class Side(NamedTuple):
     starts: np.ndarray
 
 
-class OfStrata(dict[int, np.ndarray]):
+class StratumDraws(dict[int, np.ndarray]):
     """Random numbers of the pairs of each stratum, drawn when a side first needs them and then kept.
 
     Args:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.pair_strata import OfStrata, PairStrata, Side
+from st_biomed.metrics.pair_strata import PairStrata, Side, StratumDraws
 from st_biomed.metrics.ranking import roc_auc
 from st_biomed.metrics.relation_groups import in_order_of_first, relation_groups
 
@@ -41,7 +41,7 @@ class _Relation(NamedTuple):
     unrelated: Side | None
 
 
-class RelationScores:
+class RelationAUCResampler:
     """Scores of related and unrelated pairs, and their resampling.
 
     A pair may have several relations: cosines have no direction, so a relation and its inverse have the same pairs.
@@ -128,7 +128,7 @@ class RelationScores:
         """The unweighted mean of the areas."""
         return float(self.aucs.mean())
 
-    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def bootstrap(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """The mean AUC of n draws with replacement, ``[n]``; the draw of the pairs does not depend on their scores.
 
         With many groups it is the mean over all relations of the drawn groups.
@@ -160,7 +160,7 @@ class RelationScores:
                 total += np.bincount(draw, won.mean(axis=1) / (2 * len(self._unrelated(relation).rows)), minlength=n)
         return total / (times @ [len(members) for members in drawn_together])
 
-    def exchanged(self, other: RelationScores, rng: np.random.Generator, n: int) -> np.ndarray:
+    def permute(self, other: RelationAUCResampler, rng: np.random.Generator, n: int) -> np.ndarray:
         """Differences of the mean AUC between two models after random exchanges of their scores, ``[n]``.
 
         Each pair is exchanged with probability one half, in all its relations, with its scores as ranks among the pairs
@@ -177,7 +177,7 @@ class RelationScores:
             return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)
 
         of_group = coins(int(self.groups.max()) + 1) if self.are_many else None
-        swaps = OfStrata(self._strata, coins)
+        swaps = StratumDraws(self._strata, coins)
 
         def exchanged_unrelated(side: Side) -> tuple[np.ndarray, list[np.ndarray]]:
             return _exchanged_unrelated(ranks[:, side.rows], swaps.of(side))
@@ -211,11 +211,11 @@ class RelationScores:
     def _unrelated(self, relation: _Relation) -> Side:
         return self.shared if relation.unrelated is None else relation.unrelated
 
-    def _picks(self, rng: np.random.Generator, n: int) -> OfStrata:
+    def _picks(self, rng: np.random.Generator, n: int) -> StratumDraws:
         """Places within each stratum that n draws with replacement pick."""
-        return OfStrata(self._strata, lambda size: rng.integers(size, size=(n, size)))
+        return StratumDraws(self._strata, lambda size: rng.integers(size, size=(n, size)))
 
-    def _drawn(self, side: Side, picks: OfStrata) -> tuple[np.ndarray, np.ndarray]:
+    def _drawn(self, side: Side, picks: StratumDraws) -> tuple[np.ndarray, np.ndarray]:
         """Distinct scores of unrelated pairs ``[D]`` and the wins of n draws of them ``[n, 2 D + 1]``."""
         values, of_row = np.unique(self.scores[side.rows], return_inverse=True)
         return values, _wins(of_row[picks.of(side) + side.starts], len(values))

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Draws, draws_of
+from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Resampler, draws_of
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
 
@@ -103,7 +103,7 @@ class Units:
 
         Pairs of relations are drawn within their relation, once for all relations that share them; relations are drawn
         if there are many, together with those that share their pairs, see
-        :class:`~st_biomed.metrics.relation_draws.RelationScores`.
+        :class:`~st_biomed.metrics.relation_draws.RelationAUCResampler`.
 
         Args:
             level: Share of the resampled figures inside the interval.
@@ -113,7 +113,7 @@ class Units:
             InputError: A level outside (0, 1), or fewer than one resample.
         """
         ends = _ends(level)
-        drawn = _in_steps(n_resamples, len(self.draws), seed, self.draws.resampled)
+        drawn = _in_steps(n_resamples, len(self.draws), seed, self.draws.bootstrap)
         low, high = np.quantile(drawn, ends)
         return Interval(self.value, float(low), float(high))
 
@@ -125,7 +125,7 @@ class Units:
         unit, and p is the share of draws, including the observed one, whose difference is at least as far from zero.
         Scores, whose scale differs between models, are exchanged as ranks; with many relations, each is exchanged as a
         whole, together with those that share its pairs, and unrelated pairs of all relations one by one. With many held-out sub-trees, p is that of the drawn differences, see
-        :class:`~st_biomed.metrics.distance_draws.DistanceScores`. The interval of the difference is a bootstrap interval.
+        :class:`~st_biomed.metrics.distance_draws.DistanceAUCResampler`. The interval of the difference is a bootstrap interval.
 
         Args:
             other: Units of the other model, from the same benchmark.
@@ -158,7 +158,7 @@ class Units:
             raise InputError(f"a paired test needs the same units, found {self.unit}s in other clusters")
 
     @cached_property
-    def draws(self) -> Draws:
+    def draws(self) -> Resampler:
         """What is drawn from the units."""
         return draws_of(self.rows, self.statistic, self.clusters)
 
@@ -188,7 +188,7 @@ def compare_means(
     first = ours[0].draws
     difference = float(np.mean([one.value - other.value for one, other in pairs]))
 
-    def of_pairs(draw: Callable[[Draws, Draws, np.random.Generator, int], np.ndarray]) -> np.ndarray:
+    def of_pairs(draw: Callable[[Resampler, Resampler, np.random.Generator, int], np.ndarray]) -> np.ndarray:
         """The mean over the pairs of what is drawn with the same random numbers for each."""
 
         def drawn(rng: np.random.Generator, n: int) -> np.ndarray:
@@ -201,17 +201,17 @@ def compare_means(
 
         return _in_steps(n_resamples, len(first), seed, drawn)
 
-    def resampled(one: Draws, other: Draws, rng: np.random.Generator, n: int) -> np.ndarray:
+    def bootstrap(one: Resampler, other: Resampler, rng: np.random.Generator, n: int) -> np.ndarray:
         state = rng.bit_generator.state
-        drawn = one.resampled(rng, n)
+        drawn = one.bootstrap(rng, n)
         rng.bit_generator.state = state  # the same units of both
-        return drawn - other.resampled(rng, n)
+        return drawn - other.bootstrap(rng, n)
 
-    differences = of_pairs(resampled)
+    differences = of_pairs(bootstrap)
     low, high = np.quantile(differences, ends)
     null = differences - difference  # the centered bootstrap (Hall and Wilson 1991)
     if first.exchangeable:
-        null = of_pairs(lambda one, other, rng, n: one.exchanged(other, rng, n))
+        null = of_pairs(lambda one, other, rng, n: one.permute(other, rng, n))
     as_far = int((np.abs(null) >= abs(difference) - 1e-9).sum())
     return PairedTest(difference, float(low), float(high), (as_far + 1) / (n_resamples + 1), len(ours[0]))
 

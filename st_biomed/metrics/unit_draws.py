@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
-from st_biomed.metrics.distance_draws import DistanceScores
+from st_biomed.metrics.distance_draws import DistanceAUCResampler
 from st_biomed.metrics.ranking import spearman_of_rows
-from st_biomed.metrics.relation_draws import RelationScores
+from st_biomed.metrics.relation_draws import RelationAUCResampler
 
 
 def _mean(sums: np.ndarray) -> np.ndarray:
@@ -38,18 +38,18 @@ OF_RANKS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {"spearman
 """Statistics of the scores of the model ``[n, N]`` and the given numbers ``[n, N]`` or ``[N]`` of n draws; they depend only on
 the order of the scores."""
 
-OF_GROUPS: dict[str, Callable[[np.ndarray], RelationScores | DistanceScores]] = {
-    "macro_auc": RelationScores,
-    "mean_auc": DistanceScores,
+OF_GROUPS: dict[str, Callable[[np.ndarray], RelationAUCResampler | DistanceAUCResampler]] = {
+    "macro_auc": RelationAUCResampler,
+    "mean_auc": DistanceAUCResampler,
 }
 """Statistics of scores whose pairs are drawn within groups or with them: by relation, see
-:class:`~st_biomed.metrics.relation_draws.RelationScores`, or by sub-tree, see
-:class:`~st_biomed.metrics.distance_draws.DistanceScores`."""
+:class:`~st_biomed.metrics.relation_draws.RelationAUCResampler`, or by sub-tree, see
+:class:`~st_biomed.metrics.distance_draws.DistanceAUCResampler`."""
 
 STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_GROUPS)
 
 
-class Draws(Protocol):
+class Resampler(Protocol):
     """The units of a model, for drawing."""
 
     @property
@@ -66,16 +66,16 @@ class Draws(Protocol):
         """The figure itself."""
         ...
 
-    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def bootstrap(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """The figure of n draws with replacement, ``[n]``; the draw depends only on the number of units."""
         ...
 
-    def exchanged(self, other: Self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def permute(self, other: Self, rng: np.random.Generator, n: int) -> np.ndarray:
         """Differences of the figure after n random exchanges of units between two models, ``[n]``."""
         ...
 
 
-class SumDraws:
+class SumResampler:
     """A statistic of sums.
 
     Args:
@@ -94,7 +94,7 @@ class SumDraws:
             within = (np.ones(len(cluster_numbers)), (cluster_numbers, np.arange(len(cluster_numbers))))
             self.rows = csr_array(within) @ rows
         self.sums = np.asarray(self.rows.sum(axis=0))
-        self._against: tuple[SumDraws, np.ndarray | csr_array] | None = None
+        self._against: tuple[SumResampler, np.ndarray | csr_array] | None = None
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -103,19 +103,19 @@ class SumDraws:
     def value(self) -> float:
         return float(self.of(self.sums))
 
-    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def bootstrap(self, rng: np.random.Generator, n: int) -> np.ndarray:
         drawn = rng.integers(len(self), size=(n, len(self)))
         times = np.stack([np.bincount(indices, minlength=len(self)) for indices in drawn])
         return self.of(times.astype(np.float64) @ self.rows)
 
-    def exchanged(self, other: SumDraws, rng: np.random.Generator, n: int) -> np.ndarray:
+    def permute(self, other: SumResampler, rng: np.random.Generator, n: int) -> np.ndarray:
         if self._against is None or self._against[0] is not other:
             self._against = (other, other.rows - self.rows)  # of all draws, which come a few at a time
-        moved = _coins(rng, n, len(self)) @ self._against[1]
+        moved = _random_swaps(rng, n, len(self)) @ self._against[1]
         return self.of(self.sums + moved) - self.of(other.sums - moved)
 
 
-class RankDraws:
+class RankResampler:
     """A statistic of ranks, of single units.
 
     Args:
@@ -135,24 +135,24 @@ class RankDraws:
     def value(self) -> float:
         return float(self.of(self.rows[None, :, 0], self.rows[:, 1])[0])
 
-    def resampled(self, rng: np.random.Generator, n: int) -> np.ndarray:
+    def bootstrap(self, rng: np.random.Generator, n: int) -> np.ndarray:
         drawn = rng.integers(len(self), size=(n, len(self)))
         return self.of(self.rows[:, 0][drawn], self.rows[:, 1][drawn])
 
-    def exchanged(self, other: RankDraws, rng: np.random.Generator, n: int) -> np.ndarray:
+    def permute(self, other: RankResampler, rng: np.random.Generator, n: int) -> np.ndarray:
         gold = self.rows[:, 1]
         first, second = rankdata(self.rows[:, 0]), rankdata(other.rows[:, 0])
-        swapped = _coins(rng, n, len(self))
+        swapped = _random_swaps(rng, n, len(self))
         return self.of(np.where(swapped, second, first), gold) - self.of(np.where(swapped, first, second), gold)
 
 
-def draws_of(rows: np.ndarray | csr_array, statistic: str, clusters: np.ndarray | None = None) -> Draws:
+def draws_of(rows: np.ndarray | csr_array, statistic: str, clusters: np.ndarray | None = None) -> Resampler:
     """The units for drawing, by one of :data:`STATISTICS`."""
     if statistic in OF_SUMS:
-        return SumDraws(rows, statistic, clusters)
-    return RankDraws(rows, statistic) if statistic in OF_RANKS else OF_GROUPS[statistic](rows)
+        return SumResampler(rows, statistic, clusters)
+    return RankResampler(rows, statistic) if statistic in OF_RANKS else OF_GROUPS[statistic](rows)
 
 
-def _coins(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
+def _random_swaps(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
     """Which units are exchanged in each of n draws, boolean ``[n, size]``."""
     return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)

@@ -1,3 +1,3 @@
-"""Modules of encoders that the host library lacks: adapters, mentions in context, injected knowledge."""
+"""Modules of encoders that sentence-transformers lacks: adapters, mentions in context, injected knowledge."""
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
-from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.adapters import encoder_of
 from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer, KnowledgeInjection
 
 

@@ -179,7 +179,7 @@ class KnowledgeInjectedTransformer(Transformer):
             shutil.copyfile(file, Path(output_path, Path(file).name))
 
     @classmethod
-    def load(  # type: ignore[override]  # by name, as the host calls it
+    def load(  # type: ignore[override]  # by name, as sentence-transformers calls it
         cls, model_name_or_path: str, subfolder: str = "", **kwargs: Any
     ) -> KnowledgeInjectedTransformer:
         """Load a module written by :meth:`save`; the arguments are those of ``Transformer.load``."""
@@ -219,7 +219,7 @@ class _Between(nn.Module):
 
 
 def _start_as_outputs_of(layer: nn.Module, norm: nn.LayerNorm) -> None:
-    """Let a normalization begin with the mean and the spread of a layer's outputs, of which it then changes little."""
+    """Initialize a normalization with the mean and spread of a layer's outputs, so that it changes them little at first."""
     last: Any = [module for module in layer.modules() if isinstance(module, nn.LayerNorm)][-1]
     with torch.no_grad():
         norm.weight.fill_((last.weight.square().mean() + last.bias.var(correction=0)).sqrt())

@@ -12,7 +12,7 @@ from torch import nn
 from transformers import PretrainedConfig
 
 from st_biomed.errors import InputError, check_whole
-from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.adapters import encoder_of
 from st_biomed.modules.graph_layers import check_dropout
 
 QUERIES_AND_VALUES = (

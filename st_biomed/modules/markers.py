@@ -9,7 +9,7 @@ from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Pooling
 
 from st_biomed.errors import InputError
-from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.adapters import encoder_of
 from st_biomed.modules.mention_pooling import MARKERS, MentionPooling
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from transformers.modeling_outputs import BaseModelOutput
 
 from st_biomed.errors import InputError
-from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.adapters import encoder_of
 
 
 class MaskedLanguageHead(nn.Module):

@@ -43,7 +43,7 @@ class MentionPooling(Module):
         self.register_buffer("special", torch.zeros(0, dtype=torch.long), persistent=False)
 
     def on_model_ready(self, model: Any) -> None:
-        """Look up the markers; the host calls this when all modules exist.
+        """Look up the markers; sentence-transformers calls this when all modules exist.
 
         Raises:
             ValueError: The tokenizer has no such marker.

@@ -17,7 +17,7 @@ def among(column: pa.Array, values: Collection[str]) -> np.ndarray:
     return is_wanted[column.indices.to_numpy()]
 
 
-def sieve(tally: Tally, file: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
+def filter_rows(tally: Tally, file: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
     """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
 
     Args:

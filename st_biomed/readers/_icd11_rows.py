@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.encodings import UTF_8, undecodable
-from st_biomed.files.gzipped import opened
+from st_biomed.files.gzipped import open_decompressed
 
 _VERSION = re.compile(r"version:\s*(.*?)(?:\s+-\s.*)?", re.IGNORECASE)
 
@@ -36,7 +36,7 @@ class Tabulation:
             InputError: With file and line: a missing column, a row of another length, a stray quote. Also: another
                 encoding than UTF-8.
         """
-        with opened(self.path) as (stream, _):
+        with open_decompressed(self.path) as (stream, _):
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
             try:
                 yield from self._table(csv.reader(self._records(text), delimiter="\t", strict=True), needed, optional)

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.readers._curies import Header, curie, describe, relation_name
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._languages import language_of
-from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Parent, Record, Relation, Tally, Term, Type, Xref, single_spaced
 from st_biomed.settings.keyword_options import listed
 
@@ -149,7 +149,7 @@ class Ontology:
             if kind not in self._found_types:
                 found = ", ".join(sorted(self._found_types)) or "none"
                 self.tally.note(f"without_types: no synonym has type {kind!r}; found {found}")
-        edges = Once(self.tally, "repeated parents and relations")
+        edges = DuplicateFilter(self.tally, "repeated parents and relations")
         for child, relation, parent in self._edges:
             name = relation_name(relation, labels.get(relation, "")) if relation else ""
             source = self.source_of.get(child)
@@ -157,7 +157,7 @@ class Ontology:
                 self.tally.read_dropped("parents and relations of a concept that was not read")
             elif child == parent:
                 self.tally.read_dropped("parents and relations of a concept to itself")
-            elif edges.reads(child, name, parent):
+            elif edges.read(child, name, parent):
                 yield Relation(child, name, parent, source) if relation else Parent(child, parent, source)
 
     def _reason(self, code: str, prefix: str, name: str, obsolete: bool) -> str:
@@ -171,8 +171,8 @@ class Ontology:
         return "terms of an earlier graph" if code in self.source_of else ""
 
     def _synonyms(self, code: str, name: str, synonyms: list[tuple[str, str, str]]) -> Iterator[Record]:
-        names = Once(self.tally, "repeated names of a concept")
-        names.knows([(name,)])
+        names = DuplicateFilter(self.tally, "repeated names of a concept")
+        names.mark_seen([(name,)])
         for scope, kind, text in synonyms:
             text = text.strip()
             if kind:
@@ -184,30 +184,30 @@ class Ontology:
                 self.tally.read_dropped(f"synonyms of type {kind}")
             elif not text:
                 self.tally.read_dropped("empty names")
-            elif names.reads(text):
+            elif names.read(text):
                 yield Term(code, text, "synonym", self.language, self.source_of[code])
 
     def _definitions(self, code: str, definitions: list[str]) -> Iterator[Record]:
-        once = Once(self.tally, "repeated definitions of a concept")
+        once = DuplicateFilter(self.tally, "repeated definitions of a concept")
         for text in map(single_spaced, definitions):
             if not self.definitions:
                 self.tally.read_dropped("definitions")
             elif not text:
                 self.tally.read_dropped("empty definitions")
-            elif once.reads(text):
+            elif once.read(text):
                 yield Definition(code, text, self.language, self.source_of[code])
 
     def _links(self, code: str, term: Statements) -> Iterator[Record]:
-        types = Once(self.tally, "repeated or empty types")
-        types.knows([("",)])
+        types = DuplicateFilter(self.tally, "repeated or empty types")
+        types.mark_seen([("",)])
         for kind in map(str.strip, term.types):
-            if types.reads(kind):
+            if types.read(kind):
                 yield Type(code, kind)
-        targets = Once(self.tally, "repeated cross-references, or to the concept itself")
+        targets = DuplicateFilter(self.tally, "repeated cross-references, or to the concept itself")
         for predicate, text in term.xrefs:
             target = curie(text)
-            targets.knows([(predicate, code)])
+            targets.mark_seen([(predicate, code)])
             if target is None:
                 self.tally.read_dropped("cross-references that are no CURIE")
-            elif targets.reads(predicate, target):
+            elif targets.read(predicate, target):
                 yield Xref(code, target, predicate, self.source_of[code])

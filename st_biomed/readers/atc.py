@@ -9,7 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_table
-from st_biomed.files.encodings import settled
+from st_biomed.files.encodings import resolve_encoding
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
@@ -52,7 +52,7 @@ def records(
     path = check_file(path)
     yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
     names: dict[str, set[str]] = {}
-    for line, row in read_table(path, _COLUMNS, dialect=dialect, encoding=settled(path, encoding, tally)):
+    for line, row in read_table(path, _COLUMNS, dialect=dialect, encoding=resolve_encoding(path, encoding, tally)):
         code, name = (cell.strip() for cell in row)
         tally.read()
         if not _CODE.fullmatch(code):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.readers._curies import curie, describe
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._languages import language_of
-from st_biomed.readers._once import Once
 from st_biomed.readers._ontology import SCOPES
 from st_biomed.records import Definition, Record, SourceInfo, Tally, Term, single_spaced
 from st_biomed.settings.keyword_options import listed
@@ -116,7 +116,7 @@ def records(
             raise unknown_name("status of reader 'babelon' (no translation has it)", status, allowed)
     sources: dict[tuple[str, str], str] = {}
     named = {code for code, _ in names}
-    once = Once(tally, "repeated definitions of a concept")
+    once = DuplicateFilter(tally, "repeated definitions of a concept")
     for code, language in dict.fromkeys([*names, *(key for key in defined if key[0] in named)]):
         prefix = code.partition(":")[0]
         if (prefix, language) not in sources:
@@ -134,7 +134,7 @@ def records(
         for i, text in enumerate(ordered):
             yield Term(code, text, "synonym" if i else "preferred", language, source)
         for text in map(single_spaced, defined.pop((code, language), ())):
-            if once.keeps(code, language, text):
+            if once.keep(code, language, text):
                 yield Definition(code, text, language, source)
     tally.drop("definitions of a term without a name", sum(map(len, defined.values())))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_table
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
@@ -51,7 +51,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
     yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
     names: set[tuple[str, str]] = set()
     categories: set[str] = set()
-    links = Once(tally, "repeated rows")
+    links = DuplicateFilter(tally, "repeated rows")
     for line, row in read_table(path, _COLUMNS, dialect="csv"):
         icd, *levels = (cell.strip().strip("'").strip() for cell in row)
         tally.read()
@@ -77,7 +77,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
             categories.add(category)
             names.add((category, name))
             above = code
-        if links.keeps(above, icd):
+        if links.keep(above, icd):
             n = 4 if icd[0] == "E" else 3
             dotted = f"{icd[:n]}.{icd[n:]}" if icd[n:] else icd
             yield Xref(above, f"ICD9CM:{dotted}", "contains")

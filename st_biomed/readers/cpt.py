@@ -9,7 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
-from st_biomed.files.encodings import settled
+from st_biomed.files.encodings import resolve_encoding
 from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.records import Grouping, Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
@@ -93,7 +93,7 @@ def records(  # noqa: PLR0913 - the differences between users' tables
     names: dict[str, set[str]] = {}
     left_out: set[str] = set()
     parents: dict[tuple[str, str], int] = {}
-    for line, row in read_table(path, columns, dialect=dialect, encoding=settled(path, encoding, tally)):
+    for line, row in read_table(path, columns, dialect=dialect, encoding=resolve_encoding(path, encoding, tally)):
         code, description, *others = (cell.strip() for cell in row)
         parent = others.pop(0) if hierarchy else ""
         bare = missing == "group" and not any((description, *others))

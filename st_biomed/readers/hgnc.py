@@ -9,7 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.settings.keyword_options import listed
 
@@ -99,11 +99,11 @@ def records(
         if not all(row[name] for name in _NAMES):
             raise InputError(f"{where}: approved entry {code} needs a symbol and a name")
         yield from _terms(code, row, names, previous, tally)
-        types = Once(tally, "empty or repeated types")
-        types.knows([("",)])
-        if types.reads(row["locus_type"]):
+        types = DuplicateFilter(tally, "empty or repeated types")
+        types.mark_seen([("",)])
+        if types.read(row["locus_type"]):
             yield Type(code, row["locus_type"])
-        own_groups = Once(tally, "repeated gene groups")
+        own_groups = DuplicateFilter(tally, "repeated gene groups")
         for number, name in _groups(where, row):
             tally.read()
             if group_names.setdefault(number, name) != name:
@@ -113,16 +113,16 @@ def records(
             if groups == "none":
                 tally.drop("gene groups")
             elif groups == "parents":
-                if own_groups.keeps(number):
+                if own_groups.keep(number):
                     members.append((code, number))
-            elif types.keeps(name):
+            elif types.keep(name):
                 yield Type(code, name)
-        targets = Once(tally, "repeated cross-references")
+        targets = DuplicateFilter(tally, "repeated cross-references")
         for column in references:
             for identifier in _values(row[column]):
                 tally.read()
                 target = f"{_XREFS[column]}:{identifier.removeprefix('ORPHA:')}"
-                if targets.keeps(target):
+                if targets.keep(target):
                     yield Xref(code, target)
     if not seen:
         raise InputError(f"{path}: contains no gene")
@@ -139,13 +139,13 @@ def _parents(members: list[tuple[str, str]], group_names: dict[str, str]) -> Ite
 
 def _terms(code: str, row: dict[str, str], columns: Sequence[str], previous: bool, tally: Tally) -> Iterator[Record]:
     """The names of a gene, the preferred one first."""
-    once = Once(tally, "repeated names of a gene")
+    once = DuplicateFilter(tally, "repeated names of a gene")
     for i, column in enumerate(columns):
         for text in [row[column]] if column in _NAMES else _values(row[column]):
             tally.read()
             if column in _PREVIOUS and not previous:
                 tally.drop("previous symbols and names")
-            elif once.keeps(text):
+            elif once.keep(text):
                 yield Term(code, text, "synonym" if i else "preferred")
 
 

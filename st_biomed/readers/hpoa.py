@@ -14,7 +14,7 @@ from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.gzipped import plain_name
 from st_biomed.readers import obo, obograph
 from st_biomed.readers._curies import curie, describe
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Record, Relation, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
@@ -79,7 +79,7 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
     diseases: dict[str, set[str]] = {}
     declared = {source.name for source in sources}
     used: set[str] = set()
-    annotations = Once(tally, "repeated annotations")
+    annotations = DuplicateFilter(tally, "repeated annotations")
     for where, (disease, name, relation, phenotype, denied) in _annotations(path):
         tally.read()
         if disease in names:
@@ -97,7 +97,7 @@ def records(path: Path | None = None, *, tally: Tally, ontology: str | Path | No
             tally.drop("annotations that deny (NOT, or frequency 0)")
         elif phenotype not in names:
             tally.drop("annotations of a phenotype that the ontology does not name")
-        elif annotations.keeps(disease, relation, phenotype):
+        elif annotations.keep(disease, relation, phenotype):
             if phenotype not in used:
                 used.add(phenotype)
                 yield from sources

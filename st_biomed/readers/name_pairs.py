@@ -9,7 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_lines
-from st_biomed.files.encodings import settled
+from st_biomed.files.encodings import resolve_encoding
 from st_biomed.readers._languages import language_of
 from st_biomed.records import Record, SourceInfo, Tally, Term
 
@@ -56,7 +56,7 @@ def records(
         raise InputError(f"name of reader 'name_pairs' must be letters, digits, '_', '.' or '-', found {source!r}")
     yield replace(SOURCE, name=source, title=source, redistributable=redistributable)
     seen: dict[str, set[str]] = {}
-    for line, text in read_lines(path, encoding=settled(path, encoding, tally)):
+    for line, text in read_lines(path, encoding=resolve_encoding(path, encoding, tally)):
         if not text.strip():
             continue
         label, *names = (cell.strip() for cell in text.split("||"))

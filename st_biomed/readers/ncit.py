@@ -9,7 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_table
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Definition, Parent, Record, SourceInfo, Tally, Term, Type, single_spaced
 from st_biomed.settings.keyword_options import listed
 
@@ -94,20 +94,20 @@ def records(
             if not _CODE.fullmatch(parent):
                 raise InputError(f"{where}: a parent must be a code such as C12345, found {parent[:40]!r}")
             parents.append((code, f"{SOURCE.name}:{parent}"))
-    once = Once(tally, "repeated parents")
+    once = DuplicateFilter(tally, "repeated parents")
     tally.read(len(parents))
     for child, parent in parents:
         if parent not in named or parent == child:
             tally.drop("parents that are no other concept")
-        elif once.keeps(child, parent):
+        elif once.keep(child, parent):
             yield Parent(child, parent)
 
 
 def _content(code: str, names: list[str], row: dict[str, str], definitions: bool, tally: Tally) -> Iterator[Record]:
     """Names, definition and semantic types of a concept."""
-    once = Once(tally, "repeated names of a concept")
+    once = DuplicateFilter(tally, "repeated names of a concept")
     for i, name in enumerate(names):
-        if once.reads(name):
+        if once.read(name):
             yield Term(code, name, "synonym" if i else "preferred")
     if definition := single_spaced(row["definition"]):
         tally.read()
@@ -116,9 +116,9 @@ def _content(code: str, names: list[str], row: dict[str, str], definitions: bool
             yield Definition(code, definition)
         else:
             tally.drop("definitions")
-    types = Once(tally, "repeated semantic types")
+    types = DuplicateFilter(tally, "repeated semantic types")
     for semantic_type in _values(row["semantic type"]):
-        if types.reads(semantic_type):
+        if types.read(semantic_type):
             yield Type(code, semantic_type)
     subsets = len(_values(row.get("subsets", "")))
     tally.read_dropped("subsets", subsets)

@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, dialect_name, read_header, read_table
-from st_biomed.files.encodings import settled
-from st_biomed.files.gzipped import opened
+from st_biomed.files.encodings import resolve_encoding
+from st_biomed.files.gzipped import open_decompressed
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.readers._languages import language_of
-from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Grouping, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
 
 SOURCE = SourceInfo(
@@ -128,7 +128,7 @@ def records(  # noqa: PLR0913 - all differences between users' tables
 
     # The form of a combined table is determined once.
     forms = {
-        table: _Form(dialect or dialect_name(table), header, settled(table, encoding, tally))
+        table: _Form(dialect or dialect_name(table), header, resolve_encoding(table, encoding, tally))
         for table in dict.fromkeys([*tables, *triples])
     }
     known: set[str] = set()
@@ -174,7 +174,7 @@ def records(  # noqa: PLR0913 - all differences between users' tables
 def _content_version(tables: Sequence[Path]) -> str:
     sha = hashlib.sha256()
     for table in tables:
-        with opened(table) as (stream, _):  # unpacked, because two gzip files of one table may differ
+        with open_decompressed(table) as (stream, _):  # unpacked, because two gzip files of one table may differ
             sha.update(hashlib.file_digest(stream, "sha256").digest())
     return sha.hexdigest()[:12]
 
@@ -235,7 +235,10 @@ def _strings(
 
     A repeated or missing string or definition is empty; a missing language is ``language``.
     """
-    strings, definitions = Once(tally, "repeated strings of a code"), Once(tally, "repeated definitions of a code")
+    strings, definitions = (
+        DuplicateFilter(tally, "repeated strings of a code"),
+        DuplicateFilter(tally, "repeated definitions of a code"),
+    )
     for where, row in rows:
         cell = {"language": "", "definition": "", **dict(zip(columns, row))}
         code, string, definition = cell["code"], cell["string"], single_spaced(cell["definition"])
@@ -245,9 +248,9 @@ def _strings(
             raise InputError(f"{where}: string {string!r} has no code")
         if not string:
             raise InputError(f"{where}: code {code!r} has an empty string")
-        if not strings.keeps(code, string, spoken):
+        if not strings.keep(code, string, spoken):
             string = ""
-        if definition and not definitions.reads(code, definition, spoken):
+        if definition and not definitions.read(code, definition, spoken):
             definition = ""
         yield code, string, spoken, definition
 
@@ -256,7 +259,7 @@ def _pairs(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str]]:
     """The distinct ``(parent, child)`` rows; codes without a string are an error if their table is given."""
-    pairs = Once(tally, "repeated map rows")
+    pairs = DuplicateFilter(tally, "repeated map rows")
     for where, (parent, child) in rows:
         tally.read()
         if not child:
@@ -270,7 +273,7 @@ def _pairs(
             tally.drop("map rows of a code without a string")
         elif not parent:
             tally.drop("map rows of a root")
-        elif pairs.keeps(parent, child):
+        elif pairs.keep(parent, child):
             yield parent, child
 
 
@@ -278,7 +281,7 @@ def _triples(
     rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str, str]]:
     """The distinct ``(head, relation, tail)`` rows; codes without a string are an error if their table is given."""
-    triples = Once(tally, "repeated relations")
+    triples = DuplicateFilter(tally, "repeated relations")
     for where, (head, relation, tail) in rows:
         tally.read()
         if not (head and relation and tail):
@@ -288,5 +291,5 @@ def _triples(
             raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; missing=drop drops such rows")
         if unknown:
             tally.drop("relations of a code without a string")
-        elif triples.keeps(head, relation, tail):
+        elif triples.keep(head, relation, tail):
             yield head, relation, tail

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_table
-from st_biomed.files.encodings import WINDOWS, settled
+from st_biomed.files.encodings import WINDOWS, resolve_encoding
 from st_biomed.readers import icd9cm, icd10cm
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 
 SOURCE = SourceInfo(
@@ -128,8 +128,8 @@ def records(
         above = _parent(code, names)
         if above:
             yield Parent(f"{source.name}:{code}", f"{source.name}:{above}", source.name)
-    names_once = Once(tally, "repeated names of a phecode")
-    names_once.knows(names.items())
+    names_once = DuplicateFilter(tally, "repeated names of a phecode")
+    names_once.mark_seen(names.items())
     if icd_names is not None:
         read_as = _settled(icd_names, encoding, tally)
         yield from _icd_names(Path(icd_names), read_as, tally, names, names_once, source)
@@ -142,7 +142,7 @@ def records(
 
 def _settled(path: str | Path, encoding: str, tally: Tally) -> str:
     """The encoding of a table: the requested one, otherwise UTF-8 or the catalog's code page."""
-    return settled(check_file(path), encoding, tally, fallback=WINDOWS)
+    return resolve_encoding(check_file(path), encoding, tally, fallback=WINDOWS)
 
 
 def _definitions(path: Path, encoding: str) -> Iterator[tuple[int, str, str, str]]:
@@ -163,7 +163,7 @@ def _parent(code: str, defined: dict[str, str]) -> str:
 
 
 def _icd_names(
-    path: Path, encoding: str, tally: Tally, names: dict[str, str], names_once: Once, source: SourceInfo
+    path: Path, encoding: str, tally: Tally, names: dict[str, str], names_once: DuplicateFilter, source: SourceInfo
 ) -> Iterator[Term]:
     for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME], encoding=encoding):
         code, name = code.strip(), name.strip()
@@ -172,12 +172,12 @@ def _icd_names(
             tally.drop("ICD names of no defined phecode")
         elif not name:
             tally.drop("empty ICD names")
-        elif names_once.keeps(code, name):
+        elif names_once.keep(code, name):
             yield Term(f"{source.name}:{code}", name, "synonym", source=source.name)
 
 
 def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], source: SourceInfo) -> Iterator[Xref]:
-    codes_once = Once(tally, "repeated ICD codes of a phecode")
+    codes_once = DuplicateFilter(tally, "repeated ICD codes of a phecode")
     for where, phecode, code, vocabulary in _links(path, encoding):
         tally.read()
         if vocabulary not in _VOCABULARIES:
@@ -187,11 +187,13 @@ def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], s
             tally.drop("ICD codes of no defined phecode")
         elif not code:
             tally.drop("empty ICD codes")
-        elif codes_once.keeps(phecode, target):
+        elif codes_once.keep(phecode, target):
             yield Xref(f"{source.name}:{phecode}", target, "contains", source.name)
 
 
-def _icd_titles(links: Iterable[Xref], titled: dict[str, Path], tally: Tally, names_once: Once) -> Iterator[Term]:
+def _icd_titles(
+    links: Iterable[Xref], titled: dict[str, Path], tally: Tally, names_once: DuplicateFilter
+) -> Iterator[Term]:
     """The titles of the ICD codes of phecodes, from the files by vocabulary; each code of these vocabularies is counted."""
     titles: dict[str, str] = {}
     for vocabulary in (icd9cm, icd10cm):
@@ -207,7 +209,7 @@ def _icd_titles(links: Iterable[Xref], titled: dict[str, Path], tally: Tally, na
         tally.read()
         if target not in titles:
             tally.drop("ICD codes without a title")
-        elif names_once.keeps(phecode.partition(":")[2], titles[target]):
+        elif names_once.keep(phecode.partition(":")[2], titles[target]):
             yield Term(phecode, titles[target], "synonym", source=source)
 
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._rxnorm_files import rrf_folder, rrf_rows
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 from st_biomed.settings.keyword_options import listed
@@ -225,9 +225,9 @@ def _names(
 
 def _terms(names: dict[str, list[_Name]], tally: Tally, own: str) -> Iterator[Term]:
     for code, concept_names in names.items():
-        distinct, kind = Once(tally, "repeated names of a concept"), "preferred"
+        distinct, kind = DuplicateFilter(tally, "repeated names of a concept"), "preferred"
         for _, text, language, sab in sorted(concept_names, key=itemgetter(0)):
-            if distinct.keeps(text, language):
+            if distinct.keep(text, language):
                 yield Term(f"{own}:{code}", text, kind, language, _source(sab, own))
                 kind = "synonym"
 
@@ -252,7 +252,7 @@ def _relations(
     kept: _Kept,
 ) -> Iterator[Parent | Relation]:
     """The rows to be kept, between concepts with names."""
-    relations = Once(tally, "repeated relations")
+    relations = DuplicateFilter(tally, "repeated relations")
     listed_relations: set[str] = set()
     columns = ("RXCUI1", "STYPE1", "REL", "RXCUI2", "STYPE2", "RELA", "SAB", "SUPPRESS")
     for where, (second, stype1, rel, first, stype2, named, sab, mark) in rrf_rows(path, *columns):
@@ -273,7 +273,7 @@ def _relations(
             tally.drop("relations of a concept without a name")
         elif first == second:
             tally.drop("relations of a concept to itself")
-        elif relations.keeps(first, relation, second, sab):
+        elif relations.keep(first, relation, second, sab):
             head, tail, source = f"{own}:{first}", f"{own}:{second}", _source(sab, own)
             yield Parent(head, tail, source) if relation in kept.parents else Relation(head, relation, tail, source)
     for relation in sorted(kept.required):
@@ -281,12 +281,12 @@ def _relations(
 
 
 def _types(path: Path, tally: Tally, names: Container[str], own: str) -> Iterator[Type]:
-    types = Once(tally, "repeated types")
+    types = DuplicateFilter(tally, "repeated types")
     for where, (code, type_) in rrf_rows(path, "RXCUI", "TUI"):
         tally.read()
         if not type_:
             raise InputError(f"{where}: RXCUI {code} has an empty TUI")
         if code not in names:
             tally.drop("types of a concept without a name")
-        elif types.keeps(code, type_):
+        elif types.keep(code, type_):
             yield Type(f"{own}:{code}", type_)

@@ -1,6 +1,6 @@
 """The model card, generated from the record of a run, without strings of the training data.
 
-The host's card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` removes
+sentence-transformers' card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` removes
 these, also from the cards that the trainer writes beside its checkpoints:
 ``SentenceTransformer(base_model, model_card_data=BiomedCard())``.
 """
@@ -89,7 +89,7 @@ class BiomedCard(SentenceTransformerModelCardData):
         return BiomedCard(run={**empty_run(), **kept}, local_files_only=True).render(model)  # type: ignore[typeddict-item]
 
     def to_dict(self) -> dict[str, Any]:
-        """The template's variables; the host writes those known to the Hub into the card's head."""
+        """The template's variables; sentence-transformers writes those known to the Hub into the card's head."""
         card = super().to_dict()
         tables = {benchmark: results_table(self.run, benchmark) for benchmark in self.run["results"]}
         results = [
@@ -137,10 +137,10 @@ class BiomedCard(SentenceTransformerModelCardData):
     def set_widget_examples(self, dataset: object) -> None:
         """Take no examples from the data."""
 
-    def compute_dataset_metrics(  # type: ignore[override]  # versions of the host differ in what else they pass
+    def compute_dataset_metrics(  # type: ignore[override]  # versions of sentence-transformers differ in what else they pass
         self, dataset: Any, dataset_info: dict[str, Any], loss: Any, **options: Any
     ) -> dict[str, Any]:
-        """The host's sizes, columns and loss of a dataset, without its rows and counts of its labels."""
+        """sentence-transformers' sizes, columns and loss of a dataset, without its rows and counts of its labels."""
         metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, **options)
         shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
         return {name: value for name, value in metrics.items() if name not in shown}

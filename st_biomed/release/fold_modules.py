@@ -10,7 +10,7 @@ from sentence_transformers.base.modules import Transformer
 from sentence_transformers.sentence_transformer.modules import Pooling, WordWeights
 
 from st_biomed.errors import InputError
-from st_biomed.modules.adapt import encoder_of
+from st_biomed.modules.adapters import encoder_of
 from st_biomed.modules.knowledge_injected_transformer import KnowledgeInjectedTransformer
 from st_biomed.modules.mention_pooling import MentionPooling, special_ids
 from st_biomed.modules.name_vectors import NameVectors
@@ -86,7 +86,7 @@ def _word_weights(tokenizer: Any, markers: list[str]) -> WordWeights:
     count = max(tokenizer.get_vocab().values()) + 1
     vocabulary = [token or "" for token in tokenizer.convert_ids_to_tokens(list(range(count)))]
     weights = {vocabulary[id_]: 0.0 for id_ in ids}
-    # The host looks up a word in lower case if it is not listed itself.
+    # sentence-transformers looks up a word in lower case if it is not listed itself.
     weights |= {word: 1.0 for word in vocabulary if word not in weights and word.lower() in weights}
     module = WordWeights(vocabulary, weights, 1.0)
     module.requires_grad_(False)

@@ -26,7 +26,7 @@ from st_biomed.release.run_data import RunData, read_run
 from st_biomed.terminology import Terminology
 
 PLACEHOLDER = "sentence_transformers_model_id"
-"""The id on the card of an unpublished model, as on the host's own cards."""
+"""The id on the card of an unpublished model, as on sentence-transformers' own cards."""
 
 
 @dataclass(frozen=True)

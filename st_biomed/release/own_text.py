@@ -2,7 +2,7 @@
 
 It is the text of the package that writes releases: the recipes, their settings and help, the benchmarks and
 their published figures, the hand-written parts of model cards, the template of the card, the code that names metrics,
-losses and modules, and the host's description of a trainer's arguments. The user's training and evaluation data are
+losses and modules, and sentence-transformers' description of a trainer's arguments. The user's training and evaluation data are
 not part of it.
 """
 

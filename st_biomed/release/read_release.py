@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.files import settle
+from st_biomed.files import finish_replacement
 
 
 class Replaced(InputError):
@@ -43,7 +43,7 @@ def unreplaced(folder: Path) -> Iterator[None]:
     Raises:
         Replaced: The folder was replaced.
     """
-    settle(folder)
+    finish_replacement(folder)
     was = identity(folder)
     try:
         yield

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 from st_biomed.errors import InputError
-from st_biomed.files import settle
+from st_biomed.files import finish_replacement
 from st_biomed.release.scorecard_data import ScorecardData
 from st_biomed.release.strict_json import misfit, strict_json
 
@@ -150,7 +150,7 @@ class RunData(TypedDict):
     seed: int
     configuration: dict[str, Any]  # every argument of the recipe, resolved
     training_arguments: dict[str, Any]  # every argument of the trainer, resolved
-    changed_arguments: list[str]  # names of those that differ from the host's defaults
+    changed_arguments: list[str]  # names of those that differ from the defaults
     losses: dict[str, LossData]  # dataset name to its objective
     citations: dict[str, str]  # class of a loss to the BibTeX of its paper
     readings: list[str]  # interpretation of each open point of the paper
@@ -214,7 +214,7 @@ def read_run(path: str | Path) -> RunData:
         InputError: Missing, not JSON, another format, a missing or repeated key, or an invalid value.
     """
     path = Path(path)
-    settle(path.parent)
+    finish_replacement(path.parent)
     if not path.parent.is_dir():
         raise InputError(f"{path.parent}: no such folder; expected the release folder of a recipe")
     try:

@@ -105,7 +105,7 @@ class RunRecord:
             while part is not None:
                 if citation := getattr(part, "citation", ""):
                     self._run["citations"][type(part).__name__] = citation.strip()
-                part = getattr(part, "loss", None)  # the host's name for a wrapped loss
+                part = getattr(part, "loss", None)  # sentence-transformers' name for a wrapped loss
 
     def add_published(self, figures: Iterable[Any]) -> None:
         """Record figures of the literature, with ``system``, ``metric``, ``value`` and ``source``, for the card."""
@@ -118,7 +118,7 @@ class RunRecord:
         """Record all arguments of the trainer except its access tokens.
 
         Args:
-            changed: Names of the arguments that differ from the host's defaults.
+            changed: Names of the arguments that differ from sentence-transformers' defaults.
         """
         resolved = {name: plain(value) for name, value in arguments.to_dict().items() if not name.endswith("_token")}
         self._run["training_arguments"] = resolved
@@ -187,7 +187,7 @@ class RunRecordCallback(TrainerCallback):
         model: SentenceTransformer | None = None,
         **kwargs: Any,
     ) -> None:
-        """The host has compared the arguments with its defaults for the model's card."""
+        """sentence-transformers has compared the arguments with its defaults for the model's card."""
         changed = {} if model is None else model.model_card_data.non_default_hyperparameters
         self.record.add_training_arguments(args, changed)
 

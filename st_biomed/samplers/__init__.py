@@ -7,7 +7,7 @@ the small callables (``SynonymBatches.of(...)``) to the training arguments.
 
 from __future__ import annotations
 
-from st_biomed.samplers.arguments import BatchesByName, TrainingBatches, remember
+from st_biomed.samplers.batch_factories import BatchesByName, TrainingBatches, cache_terminology
 from st_biomed.samplers.definitions import DefinitionBatches, DefinitionBatchSampler, DefinitionPlan
 from st_biomed.samplers.epoch_callback import EpochCallback
 from st_biomed.samplers.graph import GraphBatches, GraphBatchSampler, GraphPlan
@@ -49,5 +49,5 @@ __all__ = [
     "SynonymBatches",
     "SynonymPlan",
     "TrainingBatches",
-    "remember",
+    "cache_terminology",
 ]

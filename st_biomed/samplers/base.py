@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 
-class HostArguments(TypedDict, total=False):
+class SamplerArguments(TypedDict, total=False):
     """Arguments that sentence-transformers passes to a sampler besides dataset and size; only ``seed`` is used."""
 
     drop_last: bool
@@ -28,13 +28,13 @@ class EpochBatchSampler(DefaultBatchSampler):
     Args:
         dataset: The rows.
         batch_size: Rows of every batch.
-        **host: ``seed`` (0 by default) and ignored arguments, see :class:`HostArguments`.
+        **sampler_arguments: ``seed`` (0 by default) and ignored arguments, see :class:`SamplerArguments`.
 
     Raises:
         InputError: A seed that is no integer from 0.
     """
 
-    def __init__(self, dataset: Dataset, batch_size: int, **host: Unpack[HostArguments]) -> None:
-        super().__init__(dataset, batch_size, **HostArguments(drop_last=True) | host)
+    def __init__(self, dataset: Dataset, batch_size: int, **sampler_arguments: Unpack[SamplerArguments]) -> None:
+        super().__init__(dataset, batch_size, **SamplerArguments(drop_last=True) | sampler_arguments)
         check_whole("seed", self.seed, least=0)
         self.dataset = dataset

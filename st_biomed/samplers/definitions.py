@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError
-from st_biomed.losses.arguments import check_kind, number
-from st_biomed.samplers.arguments import TerminologyBatches
-from st_biomed.samplers.base import EpochBatchSampler, HostArguments
+from st_biomed.errors import InputError, check_instance, check_number
+from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
+from st_biomed.samplers.batch_factories import TerminologyBatches
 from st_biomed.samplers.rows import DefinitionRows
 from st_biomed.samplers.shared_keys import SharedKeyMembers
 from st_biomed.terminology import Terminology
@@ -39,7 +38,7 @@ class DefinitionPlan:
     siblings: float = 0.25
 
     def __post_init__(self) -> None:
-        if not 0 <= number("siblings", self.siblings) < 1:
+        if not 0 <= check_number("siblings", self.siblings) < 1:
             raise InputError(f"siblings must be at least 0 and less than 1, found {self.siblings}")
 
 
@@ -56,7 +55,7 @@ class DefinitionBatchSampler(EpochBatchSampler):
     Args:
         dataset: What :func:`~st_biomed.training_data.definitions.definitions_dataset` gives, or a selection of its rows.
         batch_size: Rows of every batch, an even number of at least 4.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
+        **sampler_arguments: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         n_skipped: Concepts with a name in the dataset that are left out, having no definition there.
@@ -72,15 +71,15 @@ class DefinitionBatchSampler(EpochBatchSampler):
         *,
         terminology: Terminology,
         plan: DefinitionPlan = DefinitionPlan(),
-        **host: Unpack[HostArguments],
+        **sampler_arguments: Unpack[SamplerArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, **host)
+        super().__init__(dataset, batch_size, **sampler_arguments)
         if batch_size < 4 or batch_size % 2:
             raise InputError(
                 f"batch_size must be an even number of at least 4, a name and a definition each; found {batch_size}"
             )
         self.plan = plan
-        check_kind("terminology", terminology, Terminology)
+        check_instance("terminology", terminology, Terminology)
         self.rows = DefinitionRows(dataset, terminology)
         both = (self.rows.names.counts > 0) & (self.rows.definitions.counts > 0)
         self.n_skipped = int((self.rows.names.counts > 0).sum() - both.sum())

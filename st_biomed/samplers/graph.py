@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import check_kind
-from st_biomed.samplers.arguments import TerminologyBatches
-from st_biomed.samplers.base import EpochBatchSampler, HostArguments
-from st_biomed.samplers.language_pairs import PairStrata
+from st_biomed.errors import InputError, check_instance, check_whole
+from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
+from st_biomed.samplers.batch_factories import TerminologyBatches
+from st_biomed.samplers.language_pairs import SynonymPairStrata
 from st_biomed.samplers.packing import fill_batches, max_batches
 from st_biomed.samplers.rows import NameRows
 from st_biomed.terminology import Terminology
@@ -59,7 +58,7 @@ class GraphBatchSampler(EpochBatchSampler):
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch, an even number from 4 on.
         plan: Which pairs of names an epoch has.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
+        **sampler_arguments: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         n_skipped: Concepts left out because the dataset has no pair of their names that could be drawn.
@@ -75,17 +74,17 @@ class GraphBatchSampler(EpochBatchSampler):
         *,
         terminology: Terminology,
         plan: GraphPlan = GraphPlan(),
-        **host: Unpack[HostArguments],
+        **sampler_arguments: Unpack[SamplerArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, **host)
+        super().__init__(dataset, batch_size, **sampler_arguments)
         if batch_size < 4 or batch_size % 2:
             raise InputError(
                 f"batch_size must be an even number of at least 4 (two names of each concept), found {batch_size}"
             )
         self.plan = plan
-        check_kind("terminology", terminology, Terminology)
+        check_instance("terminology", terminology, Terminology)
         self.rows = NameRows(dataset, terminology)
-        self._strata = PairStrata(terminology, self.rows.names, plan.pivot_language)
+        self._strata = SynonymPairStrata(terminology, self.rows.names, plan.pivot_language)
         concepts, self._place = np.unique(self._strata.concepts, return_inverse=True)
         self.n_skipped = int((self.rows.names.counts > 0).sum()) - len(concepts)
         drawn = np.minimum(self._strata.pairs, plan.max_pairs_per_concept)

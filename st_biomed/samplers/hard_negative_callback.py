@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 FOLDER = "hard_negatives"
 """Folder in a checkpoint, with a numbered folder for the table of each sampler."""
 
-_TEXTS = 65_536  # embedded at once: the host keeps a list of tensors until it stacks them
+_TEXTS = 65_536  # embedded at once: sentence-transformers keeps a list of tensors until it stacks them
 
 logger = logging.getLogger(__name__)
 
@@ -218,7 +218,7 @@ def _empty(shape: tuple[int, int], folder: Path | None) -> np.ndarray:
 
 @contextmanager
 def _first_process(model: SentenceTransformer) -> Iterator[bool]:
-    """Whether this is the first process; the others help it embed, where the host can share that (from 6.2 on)."""
+    """Whether this is the first process; the others help it embed, where sentence-transformers can share that (from 6.2 on)."""
     try:
         from sentence_transformers.util.distributed import distributed_evaluation
     except ImportError:

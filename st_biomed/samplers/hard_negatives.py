@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import check_kind
-from st_biomed.samplers.arguments import TerminologyBatches, recall
-from st_biomed.samplers.base import EpochBatchSampler, HostArguments
+from st_biomed.errors import InputError, check_instance, check_whole
+from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
+from st_biomed.samplers.batch_factories import TerminologyBatches, cached_terminology
 from st_biomed.samplers.neighbor_table import NeighborTable
 from st_biomed.samplers.prototypes import ConceptRows
 from st_biomed.terminology import Terminology
@@ -87,7 +86,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             term as the label: columns ``text`` and ``label``.
         batch_size: The total of the plan.
         plan: The number of rows of each kind.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`; batches depend on the neighbors as well as on
+        **sampler_arguments: See :class:`~st_biomed.samplers.base.EpochBatchSampler`; batches depend on the neighbors as well as on
             ``seed`` and ``epoch``.
 
     Attributes:
@@ -108,9 +107,9 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         *,
         terminology: Terminology,
         plan: HardNegativePlan = HardNegativePlan(),
-        **host: Unpack[HostArguments],
+        **sampler_arguments: Unpack[SamplerArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, **host)
+        super().__init__(dataset, batch_size, **sampler_arguments)
         self.plan = plan
         if batch_size != plan.batch_size:
             raise InputError(
@@ -119,7 +118,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
             )
         if len(dataset) < batch_size:
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset):,} rows")
-        check_kind("terminology", terminology, Terminology)
+        check_instance("terminology", terminology, Terminology)
         self.rows = ConceptRows(dataset, terminology)
         rng = np.random.default_rng(self.seed)
         of_all = bool(plan.prototype_sources)
@@ -228,5 +227,5 @@ class HardNegativeBatches(TerminologyBatches):
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HardNegativeBatchSampler:
         return HardNegativeBatchSampler(
-            dataset, batch_size, seed=seed, terminology=recall(self.digest, self.path), plan=self.plan
+            dataset, batch_size, seed=seed, terminology=cached_terminology(self.digest, self.path), plan=self.plan
         )

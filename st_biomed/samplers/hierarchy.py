@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.errors import InputError, check_instance, check_name, check_number, check_whole
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.losses.arguments import check_kind, number
-from st_biomed.samplers.arguments import TerminologyBatches, known_by, recall
-from st_biomed.samplers.base import EpochBatchSampler, HostArguments
+from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
+from st_biomed.samplers.batch_factories import TerminologyBatches, cached_terminology, dataset_fields
 from st_biomed.samplers.groups import PartnerGroups
 from st_biomed.samplers.named_functions import function_name, function_named
 from st_biomed.samplers.rows import NameRows
@@ -50,7 +49,7 @@ class HierarchyPlan:
     names_per_partner: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 <= number("synonym_anchors", self.synonym_anchors) <= 1:
+        if not 0 <= check_number("synonym_anchors", self.synonym_anchors) <= 1:
             raise InputError(f"synonym_anchors must be a share from 0 to 1, found {self.synonym_anchors}")
         check_whole("names_per_partner", self.names_per_partner)
         if self.partners is not None and not isinstance(self.partners, (Sequence, Mapping)):
@@ -59,7 +58,7 @@ class HierarchyPlan:
         for count in counts:
             check_whole("partners", count, 0)
         if self.anchor_repeats is not None:
-            check_kind("anchor_repeats", self.anchor_repeats, Mapping)
+            check_instance("anchor_repeats", self.anchor_repeats, Mapping)
             for repeats in self.anchor_repeats.values():
                 check_whole("anchor_repeats", repeats)
 
@@ -88,7 +87,7 @@ class HierarchyBatchSampler(EpochBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least one group.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
+        **sampler_arguments: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         partners: Number of partners at each distance.
@@ -106,10 +105,10 @@ class HierarchyBatchSampler(EpochBatchSampler):
         *,
         hierarchy: Hierarchy,
         plan: HierarchyPlan = HierarchyPlan(),
-        **host: Unpack[HostArguments],
+        **sampler_arguments: Unpack[SamplerArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, **host)
-        check_kind("hierarchy", hierarchy, Hierarchy)
+        super().__init__(dataset, batch_size, **sampler_arguments)
+        check_instance("hierarchy", hierarchy, Hierarchy)
         self.hierarchy = hierarchy
         self.partners = partners_per_distance(plan.partners, hierarchy.far)
         self.group_size = 1 + sum(self.partners)
@@ -206,7 +205,7 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
         """
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         batches = cls(
-            **known_by(hierarchy.terminology, path, dataset),
+            **dataset_fields(hierarchy.terminology, path, dataset),
             distance=hierarchy.definition,
             levels=hierarchy.levels,
             max_distance=hierarchy.max_distance,
@@ -227,7 +226,7 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HierarchyBatchSampler:
         if self._key not in _HIERARCHIES:
             _HIERARCHIES[self._key] = Hierarchy(
-                recall(self.digest, self.path),
+                cached_terminology(self.digest, self.path),
                 self.distance,
                 levels=self.levels,
                 max_distance=self.max_distance,

@@ -10,7 +10,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import pair_of
 
 
-class PairStrata:
+class SynonymPairStrata:
     """Strata of synonym pairs: for each concept, pairs within one language, and pairs of a language with the pivot.
 
     With the pivot English these are BERGAMOT's English-English pairs, pairs within another language, and pairs mapped

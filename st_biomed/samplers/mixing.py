@@ -13,8 +13,7 @@ from sentence_transformers.base import MultiDatasetDefaultBatchSampler
 from sentence_transformers.util import get_world_size
 from torch.utils.data import BatchSampler, SequentialSampler
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import number
+from st_biomed.errors import InputError, check_number, check_whole
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +39,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
 
     Raises:
         InputError: A seed that is no integer from 0, a temperature below 1, shares with a temperature, another number of
-            shares, nothing to mix, or one dataset object under two names (the host has then given both the same name).
+            shares, nothing to mix, or one dataset object under two names (sentence-transformers has then given both the same name).
     """
 
     def __init__(
@@ -54,7 +53,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         shares: Sequence[float] = (),
     ) -> None:
         check_whole("seed", seed, least=0)
-        number("temperature", temperature, least=1.0)
+        check_number("temperature", temperature, least=1.0)
         if shares and (temperature != 1 or len(shares) != len(batch_samplers) or not _positive(shares)):
             raise InputError(
                 f"shares must be {len(batch_samplers)} numbers above 0, one for each dataset, without a temperature; "
@@ -109,7 +108,7 @@ class RankAlignedMixing:
     shares: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        number("temperature", self.temperature, least=1.0)
+        check_number("temperature", self.temperature, least=1.0)
         if not isinstance(self.shares, (tuple, list)) or not _positive(self.shares):
             raise InputError(f"shares must be numbers above 0, one for each dataset, found {self.shares!r}")
 
@@ -120,7 +119,7 @@ class RankAlignedMixing:
         generator: torch.Generator | None = None,
         seed: int = 0,
     ) -> RankAlignedBatchSampler:
-        """The host's interface for a callable ``multi_dataset_batch_sampler``."""
+        """sentence-transformers' interface for a callable ``multi_dataset_batch_sampler``."""
         return RankAlignedBatchSampler(
             dataset, batch_samplers, generator, seed, temperature=self.temperature, shares=self.shares
         )

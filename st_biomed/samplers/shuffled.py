@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.samplers.arguments import TrainingBatches, training_rows
-from st_biomed.samplers.base import EpochBatchSampler, HostArguments
+from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
+from st_biomed.samplers.batch_factories import TrainingBatches, dataset_digest
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -21,14 +21,14 @@ class ShuffledBatchSampler(EpochBatchSampler):
 
     Args:
         batch_size: Rows of every batch.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
+        **sampler_arguments: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Raises:
         InputError: The dataset does not fill one batch.
     """
 
-    def __init__(self, dataset: Dataset, batch_size: int, **host: Unpack[HostArguments]) -> None:
-        super().__init__(dataset, batch_size, **host)
+    def __init__(self, dataset: Dataset, batch_size: int, **sampler_arguments: Unpack[SamplerArguments]) -> None:
+        super().__init__(dataset, batch_size, **sampler_arguments)
         if len(dataset) < batch_size:
             raise InputError(f"batch_size {batch_size} is too large: the dataset has {len(dataset)} rows")
 
@@ -43,12 +43,12 @@ class ShuffledBatchSampler(EpochBatchSampler):
 
 @dataclass(frozen=True, kw_only=True)
 class ShuffledBatches(TrainingBatches):
-    """Creates a :class:`ShuffledBatchSampler`; see :class:`~st_biomed.samplers.arguments.TrainingBatches`."""
+    """Creates a :class:`ShuffledBatchSampler`; see :class:`~st_biomed.samplers.batch_factories.TrainingBatches`."""
 
     @classmethod
     def of(cls, dataset: Dataset) -> ShuffledBatches:
         """The batches of a training dataset."""
-        return cls(rows=training_rows(dataset))
+        return cls(rows=dataset_digest(dataset))
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> ShuffledBatchSampler:
         return ShuffledBatchSampler(dataset, batch_size, seed=seed)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from st_biomed.errors import InputError
-from st_biomed.samplers.arguments import TrainingBatches
+from st_biomed.samplers.batch_factories import TrainingBatches
 
 if TYPE_CHECKING:
     from datasets import Dataset

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.arguments import check_kind
-from st_biomed.samplers.arguments import TerminologyBatches
-from st_biomed.samplers.base import EpochBatchSampler, HostArguments
-from st_biomed.samplers.language_pairs import PairStrata
+from st_biomed.errors import InputError, check_instance, check_whole
+from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
+from st_biomed.samplers.batch_factories import TerminologyBatches
+from st_biomed.samplers.language_pairs import SynonymPairStrata
 from st_biomed.samplers.rows import NameRows
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import draw_distinct, pair_of
@@ -69,7 +68,7 @@ class SynonymBatchSampler(EpochBatchSampler):
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
         batch_size: Rows of every batch; at least two groups.
-        **host: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
+        **sampler_arguments: See :class:`~st_biomed.samplers.base.EpochBatchSampler`.
 
     Attributes:
         n_skipped: Concepts left out because the dataset has only one of their names.
@@ -85,9 +84,9 @@ class SynonymBatchSampler(EpochBatchSampler):
         *,
         terminology: Terminology,
         plan: SynonymPlan = SynonymPlan(),
-        **host: Unpack[HostArguments],
+        **sampler_arguments: Unpack[SamplerArguments],
     ) -> None:
-        super().__init__(dataset, batch_size, **host)
+        super().__init__(dataset, batch_size, **sampler_arguments)
         self.plan = plan
         names_per_concept, pivot_language = plan.names_per_concept, plan.pivot_language
         if batch_size < 2 * names_per_concept:
@@ -95,7 +94,7 @@ class SynonymBatchSampler(EpochBatchSampler):
                 f"batch_size must hold two groups of {names_per_concept} names, so at least "
                 f"{2 * names_per_concept}; found {batch_size}"
             )
-        check_kind("terminology", terminology, Terminology)
+        check_instance("terminology", terminology, Terminology)
         self.rows = NameRows(dataset, terminology)
         counts = self.rows.names.counts
         self.n_skipped = int((counts == 1).sum())
@@ -103,7 +102,9 @@ class SynonymBatchSampler(EpochBatchSampler):
         if not len(self._concepts):
             raise InputError(f"no synonyms: none of {self.n_skipped:,} concepts has two names")
         self._counts = counts[self._concepts]
-        self._strata = None if pivot_language is None else PairStrata(terminology, self.rows.names, pivot_language)
+        self._strata = (
+            None if pivot_language is None else SynonymPairStrata(terminology, self.rows.names, pivot_language)
+        )
         self._pairs = self._counts * (self._counts - 1) // 2 if self._strata is None else self._strata.pairs
         size = np.minimum(self._counts, names_per_concept) if self._strata is None else np.full(len(self._pairs), 2)
         per_group = size * (size - 1) // 2

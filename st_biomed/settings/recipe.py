@@ -37,7 +37,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
 
     A YAML key is an argument's name, or ``extends`` with the name of another file beside it. Keys and arguments use
     the same parser and the same checks: unknown keys and invalid values are rejected in both, before anything is
-    loaded. The check of a field is ``check`` of its metadata; the checks of the host's arguments are in
+    loaded. The check of a field is ``check`` of its metadata; the checks of sentence-transformers' arguments are in
     :mod:`st_biomed.settings.trainer_checks`.
 
     Args:
@@ -123,7 +123,7 @@ def read_settings(dataclasses: Sequence[Any], argv: Sequence[str] | None = None)
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, ImportError, OSError, RuntimeError, OverflowError) as error:
-        message = " ".join(str(error).split())  # the message of the host's dataclass
+        message = " ".join(str(error).split())  # the message of sentence-transformers' dataclass
         remedy = "; or say --load_best_model_at_end false" if message.startswith("--load_best_model_at_end") else ""
         raise InputError(f"{message}{remedy}") from error
     for instance in filled:
@@ -158,7 +158,7 @@ def read_stage(dataclasses: Sequence[Any], settings: str, **values: Any) -> tupl
 
 
 def check_of(name: str, argument: Field[Any]) -> Check | None:
-    """The check of an argument: its own, or that of the host's argument with its name."""
+    """The check of an argument: its own, or that of sentence-transformers' argument with its name."""
     return argument.metadata.get("check", TRAINER.get(name))
 
 
@@ -181,7 +181,7 @@ def _default(argument: Field[Any]) -> Any:
     return None if argument.default is MISSING else argument.default
 
 
-def filled(cls: type[Filled], values: Any, where: str, **fixed: Any) -> Filled:
+def fill_dataclass(cls: type[Filled], values: Any, where: str, **fixed: Any) -> Filled:
     """A dataclass from the settings of a YAML file, checked against the types of its fields.
 
     Args:

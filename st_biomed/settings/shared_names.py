@@ -1,6 +1,6 @@
 """Names that several dataclasses of a recipe have: an argument is that of the first, and the others keep their default.
 
-A later version of the host may give its training arguments a name that a recipe has already.
+A later version of sentence-transformers may give its training arguments a name that a recipe has already.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def own_arguments(dataclasses: Sequence[Any]) -> dict[str, tuple[Any, Field[Any]
 
 
 class Namespace(argparse.Namespace):
-    """Values that the host's parser takes out for one dataclass after the other; those of a name go to the first."""
+    """Values that sentence-transformers' parser takes out for one dataclass after the other; those of a name go to the first."""
 
     def __delattr__(self, name: str) -> None:
         vars(self).pop(name, None)

@@ -1,4 +1,4 @@
-"""Checks of the host's training arguments, including errors that its trainer would report too late."""
+"""Checks of sentence-transformers' training arguments, including errors that its trainer would report too late."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def _no_compiler(name: str, value: str) -> str | None:
 
 
 def _chosen_by_recipes(default: object, why: str) -> Check:
-    """An argument of the host that a recipe sets itself, or that it cannot apply to all of its texts."""
+    """An argument of sentence-transformers that a recipe sets itself, or that it cannot apply to all of its texts."""
 
     def wrong(name: str, value: Any) -> str | None:
         if not value or value == default:
@@ -139,7 +139,7 @@ TRAINER: dict[str, Check] = {
     "batch_sampler": _chosen_by_recipes("batch_sampler", "a recipe makes its own batches"),
     "multi_dataset_batch_sampler": _chosen_by_recipes("proportional", "a recipe mixes its parts itself"),
 }
-"""Checks by the argument's name; the host's parser and types check all others."""
+"""Checks by the argument's name; sentence-transformers' parser and types check all others."""
 
 _NEED_A_MODEL = ("lomo", "galore", "apollo")  # optimizers that cannot be checked without a model
 

@@ -55,7 +55,7 @@ class DefinitionLookup(ConceptLookup):
         """Whether two rows are the same string, boolean ``[A, B]``, for labels ``[A]`` and ``[B]``."""
         return self._string(labels_a)[:, None] == self._string(labels_b)[None, :]
 
-    def neither(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
+    def ignored_pairs(self, labels_a: Tensor, labels_b: Tensor) -> Tensor:
         """Pairs that are neither positive nor negative, boolean ``[A, B]``, for labels ``[A]`` and ``[B]``."""
         shape = len(labels_a), len(labels_b)
         out = shares_key(*self._near(labels_a), *self.concepts(labels_b), shape)

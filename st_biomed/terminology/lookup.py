@@ -71,7 +71,7 @@ class ConceptLookup:
         """Whether two rows are the same string, boolean ``[A, B]``, for text ids ``[A]`` and ``[B]``."""
         return labels_a[:, None] == labels_b[None, :]
 
-    def neither(self, labels_a: Tensor, labels_b: Tensor) -> Tensor | None:
+    def ignored_pairs(self, labels_a: Tensor, labels_b: Tensor) -> Tensor | None:
         """Pairs that are neither positive nor negative, boolean ``[A, B]``; ``None`` where there are none of them."""
         return None
 

@@ -52,6 +52,6 @@ def metric_names(evaluator: BaseEvaluator) -> list[str]:
     def embed(texts: Sequence[str]) -> np.ndarray:
         return draws.standard_normal((len(texts), 2), dtype=np.float32)
 
-    found, units = evaluator.observe(EmbedOnce(embed))
+    found, units = evaluator.compute_metrics(EmbedOnce(embed))
     bounds = [f"{metric}_{bound}" for metric in units for bound in ("low", "high")] if evaluator.n_bootstrap else []
     return [*evaluator.prefix_name_to_metrics(dict.fromkeys([*found, *bounds], 0.0), evaluator.name)]

@@ -31,7 +31,7 @@ class BestWeightsCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """The host forgets a best checkpoint that it does not find, such as one that was set aside, and keeps its figure."""
+        """sentence-transformers forgets a best checkpoint that it does not find, such as one that was set aside, and keeps its figure."""
         if args.load_best_model_at_end and state.best_metric is not None and state.best_model_checkpoint is None:
             raise InputError(
                 f"--resume_from_checkpoint {args.resume_from_checkpoint}: its best checkpoint, with "

@@ -64,7 +64,7 @@ def damage(checkpoint: Path) -> str:
     return ""
 
 
-def last_whole(work: Path) -> tuple[Path | None, dict[str, str]]:
+def last_complete_checkpoint(work: Path) -> tuple[Path | None, dict[str, str]]:
     """The last complete checkpoint, and the damage of those after it, by name."""
     passed: dict[str, str] = {}
     for checkpoint in reversed(checkpoints_in(work)):
@@ -100,7 +100,7 @@ def drop_set_aside(work: Path) -> None:
             shutil.rmtree(path)
 
 
-def whole_checkpoints(*callbacks: TrainerCallback) -> list[TrainerCallback]:
+def with_complete_checkpoints(*callbacks: TrainerCallback) -> list[TrainerCallback]:
     """A trainer's callbacks, with additional ones that complete its checkpoints.
 
     Args:

@@ -36,7 +36,7 @@ class DistanceArguments:
     max_distance: int | None = field(
         default=None, metadata=about("largest distance of lca_depth and hops; 3 by default", COUNT)
     )
-    weighted_by: str = field(
+    level_function: str = field(
         default="none",
         metadata=about(
             "two levels for each distance, a nearer one for deep pairs: none, depth, or hierarchy for the depth in the "
@@ -62,23 +62,23 @@ class DistanceArguments:
             InputError: As of :meth:`hierarchy`, and of :meth:`check_distances`.
         """
         self.check_distances()
-        if self.weighted_by == "none":
+        if self.level_function == "none":
             return self.hierarchy(terminology)
         largest = None if self.max_distance is None else largest_split(self.max_distance)
-        return self.hierarchy(terminology, max_distance=largest, level_function=LEVEL_FUNCTIONS[self.weighted_by])
+        return self.hierarchy(terminology, max_distance=largest, level_function=LEVEL_FUNCTIONS[self.level_function])
 
     def check_distances(self) -> None:
         """Raise InputError if the distances do not fit each other, before anything is read.
 
         Raises:
             InputError: An entry of ``source_distances`` is malformed, or ``max_distance`` does not fit ``levels`` or
-                ``weighted_by``.
+                ``level_function``.
         """
         own, far = self.definitions_by_source(), len(self.levels) + 1
         if self.distance == "sibling_parent" and not own and self.max_distance not in (None, far):
             raise InputError(f"max_distance follows from levels ({far}) for sibling_parent, found {self.max_distance}")
-        if self.weighted_by != "none" and largest_split(self.max_distance or far) > 127:
-            raise InputError(f"max_distance must be at most 64 with weighted_by, found {self.max_distance}")
+        if self.level_function != "none" and largest_split(self.max_distance or far) > 127:
+            raise InputError(f"max_distance must be at most 64 with level_function, found {self.max_distance}")
 
     def definitions_by_source(self) -> dict[str, str]:
         """``source_distances`` as a dictionary.

@@ -61,7 +61,7 @@ class DistillationArguments:
             names = ("distillation_target", "distillation_share", "distillation_removed")
             check_unused(self, names, "--distillation 0, which distills nothing", by=("distillation",))
 
-    def distilled(
+    def distill_loss(
         self,
         loss: nn.Module,
         model: SentenceTransformer,
@@ -78,9 +78,9 @@ class DistillationArguments:
             max_length: Maximum number of tokens of a text in training; ``None`` for the model's own limit.
             bf16: Whether the teacher computes in bfloat16.
         """
-        return self._held(loss, self._teacher(model, texts, max_length, bf16)) if self.distillation else loss
+        return self._distill(loss, self._teacher(model, texts, max_length, bf16)) if self.distillation else loss
 
-    def distilled_rows(
+    def distill_rows(
         self,
         loss: nn.Module,
         model: SentenceTransformer,
@@ -93,16 +93,16 @@ class DistillationArguments:
 
         Args:
             loss: A loss of the labels of the rows.
-            model, max_length, bf16: As for :meth:`distilled`.
+            model, max_length, bf16: As for :meth:`distill_loss`.
             rows: The dataset, with columns ``text`` and ``label``.
         """
         if not self.distillation:
             return rows, loss
         places = RowLabels(rows)
         teacher = self._teacher(model, places.texts, max_length, bf16)
-        return places.dataset(rows), self._held(loss, teacher, labels=places.labels)
+        return places.dataset(rows), self._distill(loss, teacher, labels=places.labels)
 
-    def distilled_parts(
+    def distill_parts(
         self,
         parts: Mapping[str, Part],
         model: SentenceTransformer,
@@ -115,7 +115,7 @@ class DistillationArguments:
         """The losses of the parts with self-distillation; all share one table of the teacher's vectors.
 
         Args:
-            model, max_length, bf16: As for :meth:`distilled`.
+            model, max_length, bf16: As for :meth:`distill_loss`.
             teachers: The tables of an earlier run of the same parts from the same weights, which are used again; the
                 table is added if it is missing. Then no run embeds a text that an earlier one has embedded.
         """
@@ -128,7 +128,9 @@ class DistillationArguments:
         longest: Any = max([train.strings, *with_texts], key=len)
         if "names" not in teachers:
             teachers["names"] = self._teacher(model, longest, max_length, bf16)
-        return {name: self._held(losses[name], teachers["names"], rows=part.texts_of) for name, part in parts.items()}
+        return {
+            name: self._distill(losses[name], teachers["names"], rows=part.texts_of) for name, part in parts.items()
+        }
 
     def only_distilled(
         self,
@@ -158,7 +160,7 @@ class DistillationArguments:
     ) -> TeacherVectors:
         return TeacherVectors(model, texts, max_length=max_length, bf16=bf16, removed=self.distillation_removed)
 
-    def _held(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
+    def _distill(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
         return with_distillation(
             loss,
             teacher,

@@ -22,13 +22,13 @@ from st_biomed.terminology.conflicts import apart_but_for_case
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.attention import eager_attention
 from st_biomed.training.best_weights import BestWeightsCallback
-from st_biomed.training.checkpoints import whole_checkpoints
+from st_biomed.training.checkpoints import with_complete_checkpoints
 from st_biomed.training.finish import Measured
 from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
 from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate
 from st_biomed.training.output import resume_point
-from st_biomed.training.same_run import begin_or_go_on
+from st_biomed.training.same_run import check_or_record_run
 from st_biomed.training.trained_parameters import check_trainable, freeze_adapters
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read_terminology(sources: Iterable[str]) -> Terminology:
     return Terminology.merge(*(Terminology.open(source) for source in sources))
 
 
-def measure_before(
+def evaluate_base_model(
     suite: EvaluatorSuite,
     model: SentenceTransformer,
     training: SentenceTransformerTrainingArguments,
@@ -133,11 +133,11 @@ def train_encoder(
             weights of the best checkpoint were not loaded.
     """
     dev = measured_in_training(training, dev)
-    begin_or_go_on(record, training)
-    return train_begun(model, recipe, training, rows, loss, record, *callbacks, dev=dev, collator=collator)
+    check_or_record_run(record, training)
+    return run_trainer(model, recipe, training, rows, loss, record, *callbacks, dev=dev, collator=collator)
 
 
-def train_begun(
+def run_trainer(
     model: SentenceTransformer,
     recipe: EncoderArguments,
     training: SentenceTransformerTrainingArguments,
@@ -166,7 +166,7 @@ def train_begun(
         loss=dict(loss) if isinstance(loss, Mapping) else loss,
         evaluator=dev,
         data_collator=collator,
-        callbacks=whole_checkpoints(record.callback(), BestWeightsCallback(), *callbacks, *averages),
+        callbacks=with_complete_checkpoints(record.callback(), BestWeightsCallback(), *callbacks, *averages),
     )
     if collator is None:
         trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)

@@ -24,7 +24,7 @@ from st_biomed.release.folder import fill_release
 from st_biomed.release.hub import plan_push, push_plan
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
-from st_biomed.training.checkpoints import drop_set_aside, last_whole
+from st_biomed.training.checkpoints import drop_set_aside, last_complete_checkpoint
 from st_biomed.training.output import OutputFolders
 
 Measured = dict[str, dict[str, float]]
@@ -63,7 +63,7 @@ def finish(
             trained model.
     """
     if writes:
-        last = last_whole(folders.work)[0]
+        last = last_complete_checkpoint(folders.work)[0]
         unwritten = f"{folders.trained} was not written" + ("" if last is None else f", the last checkpoint is {last}")
         with _saying(unwritten), replacing(folders.trained) as draft:
             save(draft)
@@ -95,7 +95,7 @@ def _saying(what: str) -> Iterator[None]:
         raise InputError(f"{explained}; {what}") from error
 
 
-def measure_and_release(  # noqa: PLR0913 - one call at the end of every recipe that trains an encoder
+def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe that trains an encoder
     model: SentenceTransformer,
     suite: EvaluatorSuite,
     folders: OutputFolders,

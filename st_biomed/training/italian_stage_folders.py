@@ -13,7 +13,7 @@ from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import chosen_benchmarks
-from st_biomed.files import check_output, settle
+from st_biomed.files import check_output, finish_replacement
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.checks import check_unused
 from st_biomed.terminology import Terminology
@@ -58,10 +58,10 @@ class StageFolders:
         extended = self.folder / "vocabulary"
         return str(extended) if extended.is_dir() else base_model
 
-    def settle(self, kge_model: str) -> None:
+    def finish_replacement(self, kge_model: str) -> None:
         """Finish or undo the folder replacements that a killed stage left incomplete."""
         for path in (self.terminology, self.folder / "vocabulary", self.graph(kge_model), self.injected):
-            settle(path)
+            finish_replacement(path)
 
     def check_graph(self, kge_model: str, reader: str) -> None:
         """Raise InputError if the graph embeddings do not exist.
@@ -152,7 +152,7 @@ def check_stages(recipe: Any, stages: Sequence[str], left: StageFolders) -> None
         InputError: Something is missing, and the message names the stage that writes it; or a control of loss v3 with another
             loss.
     """
-    left.settle(recipe.kge_model)
+    left.finish_replacement(recipe.kge_model)
     if recipe.corpus:
         recipe.check_corpus()
     elif {"vocabulary", "inject"} & {*stages}:

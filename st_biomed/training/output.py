@@ -14,13 +14,13 @@ from transformers import TrainingArguments
 from st_biomed.encoder.sentence_settings import check_sentence_settings
 from st_biomed.encoder.sources import find_model
 from st_biomed.errors import InputError
-from st_biomed.files import check_output, check_writable, lock, settle
+from st_biomed.files import check_output, check_writable, finish_replacement, lock
 from st_biomed.release.hub import check_target
 from st_biomed.release.hub_plan import PushOptions
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
-from st_biomed.training.checkpoints import checkpoints_in, damage, last_whole, set_aside, step_of
+from st_biomed.training.checkpoints import checkpoints_in, damage, last_complete_checkpoint, set_aside, step_of
 
 
 @dataclass
@@ -119,7 +119,7 @@ def output_folders(
             for folder in (release, work):
                 check_writable(folder)
                 held.enter_context(lock(folder))
-            settle(folders.trained)
+            finish_replacement(folders.trained)
             check_output(release, what="a release", is_own=is_own, marker="run.json", overwrite=overwrite)
             if base_model and Path(base_model).exists() and work.resolve() in Path(base_model).resolve().parents:
                 raise InputError(
@@ -166,7 +166,7 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
             raise InputError(f"--resume_from_checkpoint {point}: {wrong}; true takes the last one that is whole")
         check_sentence_settings(folder)
         return folder
-    found, passed = last_whole(work)
+    found, passed = last_complete_checkpoint(work)
     if found is None:
         wrong = "".join(f" ({why})" for why in passed.values())
         aside = ", ".join(map(str, sorted(work.glob("earlier-checkpoint-*"))))
@@ -186,7 +186,11 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:
     """Raise InputError if an earlier run left a trained model without a release."""
     if folders.trained.is_dir() and folders.checkpoint is None and not overwrite:
-        end = "" if last_whole(folders.work)[0] is None else "; --resume_from_checkpoint true ends that run"
+        end = (
+            ""
+            if last_complete_checkpoint(folders.work)[0] is None
+            else "; --resume_from_checkpoint true ends that run"
+        )
         raise InputError(
             f"{folders.trained}: holds what an earlier run trained and did not release{end}; move it elsewhere "
             "(st_biomed.load reads it), or replace it with --overwrite true"

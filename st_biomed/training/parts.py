@@ -98,7 +98,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
     shared_concept_negatives: bool = field(
         default=False, metadata={"help": "relation pairs that share a concept are negatives, as in the published code"}
     )
-    temperature: float = field(
+    mixing_temperature: float = field(
         default=1.0,
         metadata=about(
             "temperature of mixing the parts: 1 is proportional to size, larger values are more even", at_least(1)
@@ -111,7 +111,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
         hierarchy = [option.name for kind in (PartnerArguments, OrdinalArguments) for option in fields(kind)]
         return {
             "synonyms": ("synonym_preset", "max_pairs_per_concept"),
-            "hierarchy": (*hierarchy, "weighted_by"),
+            "hierarchy": (*hierarchy, "level_function"),
             "relations": ("relation_preset", "shared_concept_negatives"),
         }
 
@@ -123,7 +123,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
         if not {"synonyms", "relations"} & set(parts):
             check_unused(self, ("margin", "mining", "mine"), f"parts {' '.join(parts)}", by=("parts",))
         if len(parts) == 1:
-            check_unused(self, ("temperature",), f"one part, {parts[0]}", by=("parts",))
+            check_unused(self, ("mixing_temperature",), f"one part, {parts[0]}", by=("parts",))
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """The rows, the loss and the batches of a part.
@@ -142,7 +142,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, Distanc
     def mix(self, training: SentenceTransformerTrainingArguments, parts: Mapping[str, Part]) -> None:
         """Set the batch samplers of the trainer, so that one run takes the batches of all parts."""
         training.batch_sampler = BatchesByName({name: part.batches for name, part in parts.items()})
-        training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=self.temperature)
+        training.multi_dataset_batch_sampler = RankAlignedMixing(temperature=self.mixing_temperature)
 
     def synonym_rows(self, train: Terminology) -> Dataset:
         """The names that are trained as synonyms."""
@@ -218,11 +218,11 @@ class MixedPartArguments(DefinitionArguments, PartArguments):
             parts: Names of the parts.
 
         Raises:
-            InputError: The number of shares is not the number of parts, or a temperature is set in addition to shares.
+            InputError: The number of shares is not the number of parts, or a mixing temperature is set in addition to shares.
         """
-        if self.shares and (len(self.shares) != len(parts) or self.temperature != 1):
+        if self.shares and (len(self.shares) != len(parts) or self.mixing_temperature != 1):
             raise InputError(
-                f"shares: one for each of {' '.join(parts)} is needed, and no temperature; found {len(self.shares)}"
+                f"shares: one for each of {' '.join(parts)} is needed, and no mixing_temperature; found {len(self.shares)}"
             )
 
     relations: list[str] = field(

@@ -21,13 +21,13 @@ from transformers import TrainerCallback, set_seed
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError
-from st_biomed.files import replacing, settle
+from st_biomed.files import finish_replacement, replacing
 from st_biomed.release.run_data import read_run, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
-from st_biomed.training.checkpoints import last_whole, set_aside, step_of
-from st_biomed.training.encoder_run import train_begun
+from st_biomed.training.checkpoints import last_complete_checkpoint, set_aside, step_of
+from st_biomed.training.encoder_run import run_trainer
 from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
 from st_biomed.training.same_run import AVERAGING, BEGUN, check_same
@@ -73,7 +73,7 @@ class Phases:
         for path in self.folder.iterdir() if self.folder.is_dir() else ():
             if (path / "run.json").is_file():
                 yield path
-            elif (checkpoint := last_whole(path)[0]) is not None:
+            elif (checkpoint := last_complete_checkpoint(path)[0]) is not None:
                 yield checkpoint
 
     def begin(self, train: Terminology) -> None:
@@ -127,7 +127,7 @@ class Phases:
         if self.training.should_log:
             print(f"\n== {name}", flush=True)
         finished, work = self.folder / name, self.folder / f"{name}-training"
-        settle(finished)
+        finish_replacement(finished)
         training = replace(self.training, output_dir=str(work), **changed)
         own = replace(record, seed=training.seed, configuration=asdict(recipe), **(details or {}))
         losses = dict(loss) if isinstance(loss, Mapping) else {name: loss}
@@ -144,9 +144,9 @@ class Phases:
         else:
             set_seed(training.seed)
             own.add_training_arguments(training)
-            self._go_on(training, work, own, may_change)
+            self._resume(training, work, own, may_change)
             dev = measured_in_training(training, dev)
-            train_begun(model, recipe, training, rows, loss, own, *callbacks, dev=dev)
+            run_trainer(model, recipe, training, rows, loss, own, *callbacks, dev=dev)
             check_finite(model, self.folders)
             with training.main_process_first(desc=name):
                 if training.should_save:
@@ -155,7 +155,7 @@ class Phases:
             value = float("nan") if entry["value"] is None else entry["value"]
             record.add_metrics(entry["step"], entry["epoch"], {f"{name}/{entry['name']}": value})
 
-    def _go_on(
+    def _resume(
         self,
         training: SentenceTransformerTrainingArguments,
         work: Path,
@@ -167,7 +167,7 @@ class Phases:
         Raises:
             InputError: The phase was begun with other settings.
         """
-        found, passed = last_whole(work) if self.resumes else (None, {})
+        found, passed = last_complete_checkpoint(work) if self.resumes else (None, {})
         begun = work / BEGUN
         if found is not None and begun.is_file():
             check_same(read_run(begun), own.to_dict(), training, work, free=may_change, adapted=True)

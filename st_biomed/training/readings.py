@@ -50,10 +50,8 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
     if "hierarchy" in parts:
         own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.definitions_by_source().items()))
         levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
-        if recipe.weighted_by != "none":
-            own += (
-                f", each in two levels by the depth of the pair in {_WEIGHTED[recipe.weighted_by]}, deep pairs nearer"
-            )
+        if recipe.level_function != "none":
+            own += f", each in two levels by the depth of the pair in {_WEIGHTED[recipe.level_function]}, deep pairs nearer"
         sentences += [
             f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}{own}; the smallest where several apply."
             if recipe.distance == "sibling_parent"

@@ -48,7 +48,7 @@ _FREE = {
 """Arguments of recipes that may differ."""
 
 
-def begin_or_go_on(record: RunRecord, training: TrainingArguments) -> None:
+def check_or_record_run(record: RunRecord, training: TrainingArguments) -> None:
     """Keep the record of a run that begins, and refuse to resume one with other settings, except for its steps.
 
     A checkpoint of an earlier run, which was set aside, has no record any more and is not checked.
@@ -136,7 +136,7 @@ def _keeps_best(arguments: Mapping[str, Any]) -> bool:
 
 
 def _equal(found: Any, wanted: Any) -> bool:
-    """Whether two values are equal; a path is that which ends with the same parts (a record has no location)."""
+    """Whether two values are equal. Paths are compared by the parts at their ends that both have: a record has no location."""
     if isinstance(found, str) and isinstance(wanted, str):
         parts, others = PurePath(found).parts, PurePath(wanted).parts
         n = min(len(parts), len(others))

@@ -82,7 +82,7 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
                 check_unused(self, shared, "empty --corpus and --distilled_texts", by=both)
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
-        """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, whose loss :meth:`distilled_parts` makes.
+        """As :meth:`MixedPartArguments.part`, with the additional part ``texts``, whose loss :meth:`distill_parts` makes.
 
         Raises:
             InputError: The raw text is empty.
@@ -92,7 +92,7 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         rows = passages_dataset(self._documents(), self.passage_words)
         return Part(rows, nn.Identity(), ShuffledBatches.of(rows))
 
-    def distilled_parts(
+    def distill_parts(
         self,
         parts: Mapping[str, Part],
         model: SentenceTransformer,
@@ -102,10 +102,10 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         bf16: bool = False,
         teachers: dict[str, TeacherVectors] | None = None,
     ) -> dict[str, nn.Module]:
-        """As :meth:`DistillationArguments.distilled_parts`; the part ``texts`` has a table of its own."""
+        """As :meth:`DistillationArguments.distill_parts`; the part ``texts`` has a table of its own."""
         teachers = {} if teachers is None else teachers
         others = {name: part for name, part in parts.items() if name != TEXTS}
-        losses = super().distilled_parts(others, model, train, max_length=max_length, bf16=bf16, teachers=teachers)
+        losses = super().distill_parts(others, model, train, max_length=max_length, bf16=bf16, teachers=teachers)
         if TEXTS in parts:
             if TEXTS not in teachers:
                 teachers[TEXTS] = self._teacher(model, parts[TEXTS].rows["text"], max_length, bf16)

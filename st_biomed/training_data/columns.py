@@ -24,7 +24,7 @@ _MARK = "terminology:"
 class SampleKind:
     """The contract of one kind of training data.
 
-    The host embeds every column that is not the label, so a dataset holds these columns and no other.
+    sentence-transformers embeds every column that is not the label, so a dataset holds these columns and no other.
 
     Attributes:
         texts: The text columns, in order.

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.kge.triples import stated_triples
+from st_biomed.kge.triples import unfiltered_triples
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
@@ -44,7 +44,7 @@ class ConceptGraph:
         languages: ISO 639-1 codes of the languages of a neighbor's names; all by default.
         shuffle_seed: A control: neighbors are exchanged by a random permutation of the concepts that are neighbors.
             Each target keeps its number of neighbors and its relations, each neighbor its number of targets, but none
-            of them has anything to do with the other. ``None`` for the stated neighbors.
+            of them has anything to do with the other. ``None`` for the neighbors in the terminology.
         may_be_empty: Whether a graph without edges is accepted, for training on texts alone; by default it is
             rejected.
 
@@ -76,14 +76,14 @@ class ConceptGraph:
         self.terminology = terminology
         self.tally = Tally()
         self.names = _names(terminology, languages)
-        stated, triples = stated_triples(terminology, relations=relations, parents=parents)
+        relation_names, triples = unfiltered_triples(terminology, relations=relations, parents=parents)
         self.tally.read(triples.shape[1])
         n_turned = triples.shape[1] if inverses else terminology.parents.num_rows * parents
         turned = np.arange(triples.shape[1]) >= triples.shape[1] - n_turned  # parents come last
         apart = triples[0] != triples[2]
         self.tally.drop("of a concept to itself", int((~apart).sum()))
         triples, turned = triples[:, apart], turned[apart]
-        edges = self._edges(triples, turned, stated, groups or {}, shuffle_seed)
+        edges = self._edges(triples, turned, relation_names, groups or {}, shuffle_seed)
         self.relations, self.neighbors, self.edge_relations = edges
         if not self.n_edges and not may_be_empty:
             raise InputError(f"graph of {terminology!r}: no edge is left (edges: {self.tally})")
@@ -94,7 +94,7 @@ class ConceptGraph:
         self,
         triples: np.ndarray,
         turned: np.ndarray,
-        stated: list[str],
+        relation_names: list[str],
         groups: Mapping[str, str],
         shuffle_seed: int | None,
     ) -> tuple[tuple[str, ...], CSR, CSR]:
@@ -102,7 +102,7 @@ class ConceptGraph:
 
         An edge is one integer (target, source, relation), since numpy sorts integers many times faster than rows.
         """
-        names, forward, backward = _relation_names(stated, groups)
+        names, forward, backward = _relation_names(relation_names, groups)
         n_concepts, n_relations = self.n_nodes, max(1, len(names))
         named = self.names.counts > 0
         head, kind, tail = triples
@@ -119,9 +119,9 @@ class ConceptGraph:
         edges = edges[_first_of_run(edges)]
         self.tally.drop("repeated", n_known - len(edges))
         if shuffle_seed is not None:
-            n_stated = len(edges)
+            n_read = len(edges)
             edges = _shuffled(edges, n_concepts, n_relations, shuffle_seed)
-            self.tally.drop("of a concept to itself, after shuffling", n_stated - len(edges))
+            self.tally.drop("of a concept to itself, after shuffling", n_read - len(edges))
         self.tally.keep(len(edges))
         pair, relation = np.divmod(edges, n_relations)
         first = _first_of_run(pair)
@@ -180,11 +180,13 @@ def _names(terminology: Terminology, languages: Sequence[str] | None) -> CSR:
     return CSR.from_pairs(concept, text, terminology.n_concepts)
 
 
-def _relation_names(stated: list[str], groups: Mapping[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Names of all relations that edges may have, and the index of each stated one and of its inverse among them."""
-    if groups and not groups.keys() & set(stated):
-        raise InputError(f"groups: none of {len(groups)} relations exists, e.g. {min(groups)!r}; there are {stated}")
-    grouped = [groups.get(name, name) for name in stated]
+def _relation_names(relation_names: list[str], groups: Mapping[str, str]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names of all relations that edges may have, and the index of each given one and of its inverse among them."""
+    if groups and not groups.keys() & set(relation_names):
+        raise InputError(
+            f"groups: none of {len(groups)} relations exists, e.g. {min(groups)!r}; there are {relation_names}"
+        )
+    grouped = [groups.get(name, name) for name in relation_names]
     inverses = [inverse_name(name) for name in grouped]
     names = sorted({*grouped, *inverses})
     place = {name: i for i, name in enumerate(names)}

@@ -16,7 +16,7 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
     """One row per distinct string, with its text id as the label; a batch sampler combines the rows.
 
     The strings are those of ``terminology.texts``, not a copy. Call this function once for each entry of a dictionary
-    of training sets, because the host writes the entry's name into the dataset object.
+    of training sets, because sentence-transformers writes the entry's name into the dataset object.
 
     Args:
         texts: Whether each text has a row, boolean ``[T]``; all by default.
@@ -31,7 +31,7 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
         (['text', 'label'], {'text': 'brulpha', 'label': 0})
     """
     table = pa.table({"text": terminology.texts["text"], "label": pa.array(np.arange(terminology.n_texts))})
-    # The content is known by its digest: without a fingerprint the host's library would hash every string.
+    # The content is known by its digest: without a fingerprint datasets would hash every string.
     fingerprint = terminology.digest[:16]
     if texts is not None:
         table = table.filter(pa.array(texts))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from datasets import Dataset, DatasetInfo
 
-from st_biomed.arrow_strings import taken
+from st_biomed.arrow_strings import take_strings
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
@@ -97,8 +97,8 @@ def relation_pairs(
     texts = terminology.texts["text"]
     table = pa.table(
         {
-            "name_a": taken(texts, np.concatenate(texts_a)),
-            "name_b": taken(texts, np.concatenate(texts_b)),
+            "name_a": take_strings(texts, np.concatenate(texts_a)),
+            "name_b": take_strings(texts, np.concatenate(texts_b)),
             "label": pa.FixedSizeListArray.from_arrays(pa.array(np.concatenate(labels).reshape(-1)), 2),
         }
     )

@@ -16,7 +16,7 @@ from st_biomed.averaging.with_base import AverageWithBase
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult
 from st_biomed.release.averaging_text import averaging_sentences, averaging_table
 
 
@@ -33,9 +33,9 @@ class Peak(EmbeddingEvaluator):
     def largest(self) -> float:
         return self._largest
 
-    def observe(self, embed) -> Observation:
+    def compute_metrics(self, embed) -> EvaluationResult:
         embed(["flumpa"])
-        return Observation({"height": -self._largest * abs(first(self.model) - self.at)}, {})
+        return EvaluationResult({"height": -self._largest * abs(first(self.model) - self.at)}, {})
 
 
 def first(model: SentenceTransformer) -> float:

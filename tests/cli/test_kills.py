@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.files import begun_in, settle
+from st_biomed.files import begun_in, finish_replacement
 from tests.cli.verbs import VERBS, command, make_inputs
 from tests.forks import one_thread
 from tests.kills import every_kill
@@ -43,7 +43,7 @@ def killed(name: str, inputs: dict[str, Path], folder: Path, *, overwrite: bool,
     n = 0
     for _ in every_kill(act, prepare, stride=stride):
         n += 1
-        settle(output)
+        finish_replacement(output)
         if output.exists() and not (results and not (output / "results.jsonl").exists()):
             assert verb.read(output) in versions.values()
         else:

@@ -19,7 +19,7 @@ from tests.contracts.reader_contract import FIXTURES
 
 @pytest.fixture
 def refused(run: Callable) -> Callable[..., str]:
-    """As that of all verbs, but a model may be loaded first, whose bar the host shows."""
+    """As that of all verbs, but a model may be loaded first, whose bar sentence-transformers shows."""
 
     def check(*words: object) -> str:
         result = run(*words)

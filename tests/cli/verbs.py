@@ -26,7 +26,7 @@ class Ended(NamedTuple):
 
     @property
     def line(self) -> str:
-        """Its last line on stderr; the host's progress bars may stand before."""
+        """Its last line on stderr; sentence-transformers' progress bars may stand before."""
         return (self.stderr.splitlines() or [""])[-1]
 
 

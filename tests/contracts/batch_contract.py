@@ -48,7 +48,7 @@ class BatchContract:
         assert 0 <= min(rows) <= max(rows) < len(sampler.dataset)
 
     def test_length_is_exact_and_the_same_in_every_epoch(self):
-        """Would catch a length that is an estimate: the host fixes the schedule from it once."""
+        """Would catch a length that is an estimate: sentence-transformers fixes the schedule from it once."""
         sampler = self.make()
         assert len(sampler) >= 3
         assert {len(batches(sampler, epoch)) for epoch in range(4)} == {len(sampler)}
@@ -71,7 +71,7 @@ class BatchContract:
         assert drawn[0] != drawn[1] and drawn[0] != drawn[2] and drawn[1] != drawn[2]
 
     def test_set_epoch_may_come_twice(self):
-        """Would catch an epoch that counts calls: the host sets it twice."""
+        """Would catch an epoch that counts calls: sentence-transformers sets it twice."""
         sampler = self.make()
         sampler.set_epoch(1)
         assert batches(sampler, 1) == batches(self.make(), 1)

@@ -105,7 +105,7 @@ class EvaluatorContract:
         shuffled = [asked[i] for i in order]
         assert evaluator.measure(table_embedder(shuffled, embed(asked)[order])) == pytest.approx(by_model, abs=1e-6)
 
-    # ------------------------------------------------------------------ the host's contract
+    # ------------------------------------------------------------------ sentence-transformers' contract
 
     def test_without_an_output_path_nothing_is_written(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)

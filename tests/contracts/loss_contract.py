@@ -136,7 +136,7 @@ class LossContract:
         assert citation.startswith("@") and citation.count("{") == citation.count("}")
 
     def test_model_is_kept_under_the_name_the_host_looks_for(self):
-        """The host replaces ``loss.model`` by its wrapped form; under another name nothing would be synchronized."""
+        """sentence-transformers replaces ``loss.model`` by its wrapped form; under another name nothing would be synchronized."""
         model = nn.Sequential(nn.Linear(2, 2))
         loss = type(self).loss_class(model, **self.arguments)
         assert loss.model is model and any(parameter is model[0].weight for parameter in loss.parameters())

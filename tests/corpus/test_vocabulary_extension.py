@@ -97,7 +97,7 @@ def test_random_vectors_are_those_of_the_seed(tokenizer):
 
 
 def test_everything_is_the_same_after_loading(tokenizer, tmp_path: Path):
-    """Catches ids that the host numbers anew: added tokens behind the vocabulary leave a gap where pieces follow them."""
+    """Catches ids that sentence-transformers numbers anew: added tokens behind the vocabulary leave a gap where pieces follow them."""
     tokenizer.add_special_tokens({"additional_special_tokens": list(MARKERS)})
     model = model_of(len(tokenizer))
     extended, _ = extend_vocabulary(model, ["flumpa", "##terkia"], tokenizer=tokenizer)

@@ -137,7 +137,7 @@ def test_encoders_without_a_transformer_are_told_apart(one, other):
 
 
 def test_a_prompt_that_is_empty_is_none(tiny_bert):
-    """The host fills in empty prompts when it loads; they change no vector."""
+    """sentence-transformers fills in empty prompts when it loads; they change no vector."""
     tiny_bert.prompts = {}
     digest = model_digest(tiny_bert)
     tiny_bert.prompts = {"query": "", "document": ""}

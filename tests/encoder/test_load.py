@@ -44,7 +44,7 @@ def test_a_chosen_pooling_keeps_what_it_does_with_prompts(tiny_bert, tmp_path: P
     ],
 )
 def test_a_static_encoder_takes_neither_pooling_nor_a_limit(options: dict, message: str, tmp_path: Path):
-    """Would catch a pooling that is announced and not used, and a traceback of the host."""
+    """Would catch a pooling that is announced and not used, and a traceback of sentence-transformers."""
     words = word_vectors_encoder(np.eye(2, dtype=np.float32), ["gland", "liver"])
     words.save(str(tmp_path))
     with pytest.raises(InputError, match=message):

@@ -17,8 +17,8 @@ import st_biomed
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel
-from st_biomed.modules.adapt import adapt
+from st_biomed.leaderboard.models import LoadedModel, ModelSpec
+from st_biomed.modules.adapters import add_adapters
 from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
@@ -41,7 +41,7 @@ KINDS = {
     "few_shot": few_shot,
     "mentions": pool_mentions,
     "injected": injected,
-    "adapters": lambda model: adapt(model, 2),
+    "adapters": lambda model: add_adapters(model, 2),
 }
 
 
@@ -63,7 +63,7 @@ def test_every_kind_is_loaded_to_the_same_vectors(kind: str, tiny_bert: Sentence
         st_biomed.load(folder, device="cpu"),
         load_encoder(folder, device="cpu"),
         load_encoder(folder, device="cpu", trust_remote_code=True),  # which it has no need of
-        OpenModel(MeasuredModel("x", str(folder)), "cpu").encoder,
+        LoadedModel(ModelSpec("x", str(folder)), "cpu").encoder,
         EncoderArguments(base_model=str(folder), pooling="own", max_length=32).encoder(),
     ):
         assert loaded is not None and not loaded.trust_remote_code

@@ -55,7 +55,7 @@ def test_a_worker_of_the_data_loader_gets_the_limit(tiny_bert: SentenceTransform
 
 
 def test_options_of_the_host_do_not_collide_with_the_limit() -> None:
-    """Catches a collator of a later host that says ``max_length`` itself."""
+    """Catches a collator of a later sentence-transformers that says ``max_length`` itself."""
     model: Any = SimpleNamespace(preprocess=lambda texts, **options: {"texts": texts, **options})
     assert limited_preprocess(model, None)(["flu"], max_length=9) == {"texts": ["flu"], "max_length": 9}
 

@@ -7,7 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EmbeddingEvaluator, metrics_table, model_embedder, table_embedder
-from st_biomed.evaluators.base import Observation, append_row
+from st_biomed.evaluators.base import EvaluationResult, append_row
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.metrics import Units
 
@@ -18,11 +18,11 @@ class FirstNumber(EmbeddingEvaluator):
     def __init__(self, **options) -> None:
         super().__init__(primary="mean_number", **options)
 
-    def observe(self, embed):
+    def compute_metrics(self, embed):
         vectors = embed(["a", "b", "a"])
         assert (vectors[0] == vectors[2]).all()
         metrics = {"mean_number": float(vectors[:, 0].mean()), "other": float(embed(["c", "b"])[0, 0])}
-        return Observation(metrics, {"mean_number": Units("text", vectors[:, 0])})
+        return EvaluationResult(metrics, {"mean_number": Units("text", vectors[:, 0])})
 
     @property
     def citation(self) -> str:
@@ -62,7 +62,7 @@ def test_a_second_measurement_embeds_anew():
 
 
 def test_a_name_that_begins_like_the_primary_metric_is_still_a_prefix():
-    """The host leaves the primary metric alone when it seems to have the prefix already: "mean" and "mean_number"."""
+    """sentence-transformers leaves the primary metric alone when it seems to have the prefix already: "mean" and "mean_number"."""
     evaluator = FirstNumber(name="mean")
     assert evaluator.primary_metric == "mean_mean_number"
     assert evaluator.measure(alphabet)[evaluator.primary_metric] == pytest.approx(ord("a") + 1 / 3)
@@ -82,7 +82,9 @@ def test_rows_are_not_appended_under_another_header(tmp_path, caplog):
 def test_vectors_of_a_table_are_cut_as_those_of_a_model():
     """Catches a cut that is logged and recorded and not made."""
     evaluator, shapes = FirstNumber(truncate_dim=2), []
-    evaluator.observe = lambda embed: shapes.append(embed(["a"]).shape) or type(evaluator).observe(evaluator, embed)
+    evaluator.compute_metrics = lambda embed: (
+        shapes.append(embed(["a"]).shape) or type(evaluator).compute_metrics(evaluator, embed)
+    )
     evaluator.measure(table_embedder(["a", "b", "c"], np.ones((3, 5))))
     assert shapes == [(1, 2)]
 

@@ -17,7 +17,7 @@ from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.metric_descriptions import drawn_of
-from st_biomed.leaderboard.models import MeasuredModel
+from st_biomed.leaderboard.models import ModelSpec
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.run import measure
 from st_biomed.leaderboard.select_results import one_of_each
@@ -104,7 +104,7 @@ def test_figures_by_mention_are_measured_again_and_not_compared(tmp_path: Path, 
     for seed, name in enumerate(("one", "two")):
         vectors = np.random.default_rng(seed).normal(size=(len(texts), 4))
         np.savez(tmp_path / f"{name}.npz", texts=np.array(texts), vectors=vectors)
-        models.append(MeasuredModel(name, str(tmp_path / f"{name}.npz")))
+        models.append(ModelSpec(name, str(tmp_path / f"{name}.npz")))
     folder = ResultsFolder(tmp_path / "out")
     old = measure(models, [benchmark], folder, n_bootstrap=0).results
     by_document = replace(benchmark, settings={**benchmark.settings, "by_document": True})

@@ -22,7 +22,7 @@ from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.few_shot.frozen_encoder import FrozenEncoder, InputForm
 from st_biomed.few_shot.stage import stage_embedder
-from st_biomed.leaderboard.models import MeasuredModel
+from st_biomed.leaderboard.models import ModelSpec
 from st_biomed.leaderboard.results import ResultsFolder
 from st_biomed.leaderboard.run import measure
 from st_biomed.leaderboard.select_results import one_of_each
@@ -156,7 +156,7 @@ def test_figures_without_prompts_are_not_kept_for_a_model_that_has_them(
     prompted.save(str(tmp_path / "prompted"))
     settings = {"format": "ncbi_disease", "path": str(LINKING), "dictionary": str(LINKING / "medic.txt")}
     zorb = Benchmark("zorb", "entity_linking", settings, "Zorbs")
-    models = [MeasuredModel("with", str(tmp_path / "prompted")), MeasuredModel("without", str(tiny_bert_folder))]
+    models = [ModelSpec("with", str(tmp_path / "prompted")), ModelSpec("without", str(tiny_bert_folder))]
     found = measure(models, [zorb], ResultsFolder(tmp_path / "out"), n_bootstrap=0).results
     assert [result.settings.get("prompts") for result in found] == [PROMPTS, None]
     assert one_of_each(found) == (found, [f"zorb: prompts is {PROMPTS} for with, off for without."])

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from st_biomed.cli import app
 from st_biomed.errors import InputError
-from st_biomed.files.encodings import settled
+from st_biomed.files.encodings import resolve_encoding
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
@@ -97,7 +97,7 @@ def test_no_encoding_of_text_is_one_line(tmp_path: Path, encoding: str) -> None:
 )
 def test_what_is_recognized(tmp_path: Path, data: bytes, fallback: str, found: str) -> None:
     (tmp_path / "a.txt").write_bytes(data)
-    assert settled(tmp_path / "a.txt", "", Tally(), fallback=fallback) == found
+    assert resolve_encoding(tmp_path / "a.txt", "", Tally(), fallback=fallback) == found
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_letters_in_utf_8_beside_bytes_that_are_not_make_a_damaged_file(
 ) -> None:
     (tmp_path / "a.txt").write_bytes(data)
     with pytest.raises(InputError, match=rf"a.txt:{line}: is not UTF-8; convert the file"):
-        settled(tmp_path / "a.txt", "", Tally(), fallback="cp1252")
+        resolve_encoding(tmp_path / "a.txt", "", Tally(), fallback="cp1252")
 
 
 def test_a_file_with_the_mark_of_utf_8_is_nothing_else(tmp_path: Path) -> None:
@@ -123,4 +123,4 @@ def test_a_file_with_the_mark_of_utf_8_is_nothing_else(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"a.txt: begins with the byte order mark of UTF-8 and is therefore not latin-1"
     ):
-        settled(tmp_path / "a.txt", "latin-1", Tally())
+        resolve_encoding(tmp_path / "a.txt", "latin-1", Tally())

@@ -14,11 +14,11 @@ from st_biomed.errors import InputError
 from st_biomed.files import (
     begin_anew,
     begun_in,
+    finish_replacement,
     read_whole,
     remove,
     replace_text,
     replacing,
-    settle,
     writing,
 )
 from tests.forks import Forked
@@ -70,7 +70,7 @@ def test_one_whole_version_stands_after_a_kill_at_every_step(tmp_path: Path):
 
     for _ in every_kill(lambda: replace(folder, "new"), prepare):
         steps += 1
-        settle(folder)
+        finish_replacement(folder)
         versions.append(version(folder))
         replace(folder, "next")  # and the next run sweeps what the killed one left
         assert version(folder) == "next"
@@ -90,7 +90,7 @@ def test_a_new_folder_is_whole_or_absent_after_a_kill_at_every_step(tmp_path: Pa
             os.rename(folder, tmp_path / f"away{time.monotonic_ns()}")
 
     for _ in every_kill(lambda: replace(folder, "new"), prepare):
-        settle(folder)
+        finish_replacement(folder)
         assert not folder.exists() or version(folder) == "new"
 
 
@@ -98,7 +98,7 @@ def test_a_folder_is_removed_whole_or_not_at_all(tmp_path: Path):
     folder, steps = tmp_path / "hp", 0
     for _ in every_kill(lambda: remove(folder), lambda: replace(folder, "old")):
         steps += 1
-        settle(folder)
+        finish_replacement(folder)
         assert not folder.exists() or version(folder) == "old"
     assert steps > 5
     assert leftovers(folder) == [] and not folder.exists()
@@ -112,7 +112,7 @@ def test_a_removed_folder_does_not_come_back(tmp_path: Path, removed: Callable[[
     replace(tmp_path / "hp", "new")
     replace(tmp_path / ".hp.old-0123abcd", "old")
     removed(folder)
-    settle(folder)
+    finish_replacement(folder)
     assert not folder.exists()
     assert removed is not remove or leftovers(folder) == []
 
@@ -168,7 +168,7 @@ def test_the_present_folder_stands_until_what_was_begun_is_whole(tmp_path: Path)
         replace(folder, "old")
 
     for _ in every_kill(lambda: begin(folder, 3), prepare):
-        settle(folder)
+        finish_replacement(folder)
         assert (folder / "2").exists() or version(folder) == "old"
         begin(folder, 3)
         assert (folder / "2").exists() and leftovers(folder) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.files.gzipped import matching, opened, plain_or_gzipped, plain_stem
+from st_biomed.files.gzipped import matching, open_decompressed, plain_or_gzipped, plain_stem
 
 
 def test_the_plain_file_is_taken_where_there_are_both(tmp_path: Path) -> None:
@@ -27,6 +27,6 @@ def test_what_is_no_whole_gzip_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"flumpa" * 999)[:-9])
     with (
         pytest.raises(InputError, match=r"a.gz: is not a complete gzip file"),
-        opened(tmp_path / "a.gz") as (stream, _),
+        open_decompressed(tmp_path / "a.gz") as (stream, _),
     ):
         stream.read()

@@ -87,7 +87,7 @@ def test_the_order_of_the_levels_stays(function: Callable):
 def test_a_recipe_reaches_them_by_name(name: str, tiny_bert: SentenceTransformer, tmp_path):
     """Catches a name that another process cannot import, and a loss without cuts for the levels that are added."""
     toy = Terminology.read("toy")
-    part = PartArguments(max_length=16, weighted_by=name).part(
+    part = PartArguments(max_length=16, level_function=name).part(
         "hierarchy", tiny_bert, toy, toy.save(tmp_path / "t"), 0
     )
     assert isinstance(part.loss, OrdinalMultiSimilarityLoss) and part.loss.cuts == (0, 1, 2, 3, 4)
@@ -108,7 +108,7 @@ def test_every_distance_is_weighted(name: str, distance: str, tiny_bert: Sentenc
     for far in (None, 2, 4):
         plain = Hierarchy(toy, distance, max_distance=far).distance(labels, labels)
         own = {"distance": distance, "max_distance": far, "partners": [2] * ((far or 3) + 1)}
-        arguments = PartArguments(max_length=16, weighted_by=name, **own)
+        arguments = PartArguments(max_length=16, level_function=name, **own)
         split = arguments.trained_hierarchy(toy)
         assert (split.far, split.max_distance) == (far or 3, largest_split(far or 3))
         after = split.distance(labels, labels)
@@ -126,7 +126,7 @@ def test_a_source_of_its_own_distance_is_weighted(terminology: Terminology):
     """Catches the levels of the kinships where no source has them."""
     labels = torch.arange(terminology.n_texts)
     for source_distances in (["DEEP=hops"], ["DEEP=hops", "FLAT=lca_depth"]):
-        split = PartArguments(weighted_by="depth", source_distances=source_distances).trained_hierarchy(terminology)
+        split = PartArguments(level_function="depth", source_distances=source_distances).trained_hierarchy(terminology)
         assert (split.far, split.max_distance) == (3, 5) and int(split.distance(labels, labels).max()) == 5
 
 
@@ -138,6 +138,6 @@ def test_levels_that_the_function_cannot_give_are_one_line(terminology: Terminol
         with pytest.raises(InputError, match=message):
             Hierarchy(terminology, distance, max_distance=largest, level_function=by_depth)
     with pytest.raises(InputError, match=r"max_distance follows from levels \(3\) for sibling_parent, found 4"):
-        PartArguments(weighted_by="depth", max_distance=4).check_distances()
-    with pytest.raises(InputError, match="max_distance must be at most 64 with weighted_by, found 65"):
-        PartArguments(weighted_by="depth", distance="hops", max_distance=65).check_distances()
+        PartArguments(level_function="depth", max_distance=4).check_distances()
+    with pytest.raises(InputError, match="max_distance must be at most 64 with level_function, found 65"):
+        PartArguments(level_function="depth", distance="hops", max_distance=65).check_distances()

@@ -14,7 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel
+from st_biomed.leaderboard.models import LoadedModel, ModelSpec
 
 LINKING = Path(__file__).parents[1] / "fixtures" / "linking" / "ncbi_disease"
 NAMES = ["flumpa disease", "terk of the zorb", "gradtha"]
@@ -45,8 +45,8 @@ def test_a_model_is_measured_by_it_in_linking_as_published(biosyn: Path):
     settings = {"format": "ncbi_disease", "path": str(LINKING), "dictionary": str(LINKING / "medic.txt")}
     protocol = Benchmark("zorb", "entity_linking", settings).evaluator_settings()
     (published,), (sound,) = protocol.evaluators(as_published=True), protocol.evaluators()
-    with_sparse = OpenModel(MeasuredModel("BioSyn", str(biosyn), sparse=True))
-    without = OpenModel(MeasuredModel("dense", str(biosyn)))
+    with_sparse = LoadedModel(ModelSpec("BioSyn", str(biosyn), sparse=True))
+    without = LoadedModel(ModelSpec("dense", str(biosyn)))
     assert with_sparse.digest != without.digest  # else the figures of one are taken for the other's
     assert with_sparse.measure(published)["zorb_acc@1"] >= without.measure(published)["zorb_acc@1"]
     scores = published.predictions.scores
@@ -60,7 +60,7 @@ def test_folds_are_measured_by_it_too(biosyn: Path):
     """Catches dense scores alone in the folds of a cross-validation, and n-grams of another fold's names."""
     settings = {"format": "ncbi_disease", "path": str(LINKING), "dictionary": str(LINKING / "medic.txt")}
     protocol = Benchmark("zorb", "entity_linking", settings).evaluator_settings()
-    model = OpenModel(MeasuredModel("BioSyn", str(biosyn), sparse=True))
+    model = LoadedModel(ModelSpec("BioSyn", str(biosyn), sparse=True))
     (single,), (sound,) = protocol.evaluators(as_published=True), protocol.evaluators()
     metrics = model.measure(single)
     folds = FoldsEvaluator([*protocol.evaluators(as_published=True)], name="zorb")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel, named_models, read_known_models
+from st_biomed.leaderboard.models import LoadedModel, ModelSpec, named_models, read_known_models
 from tests.leaderboard.test_measuring import table_of_vectors
 
 
@@ -45,14 +45,14 @@ def test_a_model_that_is_not_there_is_told_from_a_mistyped_one(tmp_path, monkeyp
     monkeypatch.chdir(tmp_path)
     (tmp_path / "out").mkdir()
     with pytest.raises(InputError, match=message):
-        OpenModel(MeasuredModel("x", model))
+        LoadedModel(ModelSpec("x", model))
 
 
 @pytest.mark.parametrize("device", ["gpu", "cuda:99", "meta", ""])
 def test_a_device_that_is_not_there_is_one_line(tmp_path, device):
     """Would catch a traceback of torch."""
     with pytest.raises(InputError, match=f"device '{device}' is not available; available are cpu"):
-        OpenModel(table_of_vectors(tmp_path / "one.npz", 0), device)
+        LoadedModel(table_of_vectors(tmp_path / "one.npz", 0), device)
 
 
 def test_every_baseline_has_a_source():
@@ -87,4 +87,4 @@ def test_every_baseline_has_a_source():
 def test_a_table_that_is_none_is_refused(tmp_path, write, message):
     write(tmp_path / "x.npz")
     with pytest.raises(InputError, match=message):
-        OpenModel(MeasuredModel("x", str(tmp_path / "x.npz")))
+        LoadedModel(ModelSpec("x", str(tmp_path / "x.npz")))

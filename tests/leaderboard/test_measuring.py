@@ -15,7 +15,7 @@ from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.evaluators.published_figures import PublishedFigure
 from st_biomed.leaderboard.comparison import compare
 from st_biomed.leaderboard.markdown_and_html import html_page, markdown
-from st_biomed.leaderboard.models import MeasuredModel
+from st_biomed.leaderboard.models import ModelSpec
 from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 from st_biomed.leaderboard.results import ResultsFolder
 from st_biomed.leaderboard.run import Measured, measure
@@ -31,13 +31,13 @@ def benchmark(tmp_path: Path) -> Benchmark:
     return Benchmark("zorb", "relatedness", {"path": str(tmp_path / "pairs.csv")}, "Zorbs", published=published)
 
 
-def table_of_vectors(path: Path, seed: int, texts: list[str] = TERMS) -> MeasuredModel:
+def table_of_vectors(path: Path, seed: int, texts: list[str] = TERMS) -> ModelSpec:
     np.savez(path, texts=np.array(texts), vectors=np.random.default_rng(seed).normal(size=(len(texts), 4)))
-    return MeasuredModel(path.stem, str(path))
+    return ModelSpec(path.stem, str(path))
 
 
 @pytest.fixture
-def models(tmp_path: Path) -> list[MeasuredModel]:
+def models(tmp_path: Path) -> list[ModelSpec]:
     return [table_of_vectors(tmp_path / f"{name}.npz", i) for i, name in enumerate(("one", "two"))]
 
 
@@ -78,7 +78,7 @@ def test_a_run_goes_on_where_it_stopped(tmp_path, benchmark, models):
 def test_a_model_keeps_its_figures_under_a_new_name(tmp_path, benchmark, models):
     folder = ResultsFolder(tmp_path / "out")
     measure(models[:1], [benchmark], folder)
-    renamed = measure([MeasuredModel("uno", models[0].model)], [benchmark], folder).results
+    renamed = measure([ModelSpec("uno", models[0].model)], [benchmark], folder).results
     row, renamed_row = lines(tmp_path / "out")
     assert [result.model for result in renamed] == [renamed_row.pop("model")] == ["uno"] and row.pop("model") == "one"
     assert row.pop("checksum") != renamed_row.pop("checksum")  # each line is sealed with the name it has
@@ -88,7 +88,7 @@ def test_a_model_keeps_its_figures_under_a_new_name(tmp_path, benchmark, models)
 def test_what_cannot_be_measured_stops_nothing_and_is_said(tmp_path, benchmark, models):
     """Would catch a table in which a model or a benchmark is missing without a word."""
     small = table_of_vectors(tmp_path / "small.npz", 3, TERMS[:4])
-    nowhere = MeasuredModel("nowhere", str(tmp_path / "nowhere.npz"))
+    nowhere = ModelSpec("nowhere", str(tmp_path / "nowhere.npz"))
     without = Benchmark.read("ncbi_disease")
     progress: list[str] = []
     folder = ResultsFolder(tmp_path / "out")
@@ -107,7 +107,7 @@ def no_data(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_encoder_and_its_table_give_the_same_figures(tmp_path, benchmark, tiny_bert, tiny_bert_folder):
     np.savez(tmp_path / "table.npz", texts=np.array(TERMS), vectors=tiny_bert.encode(TERMS))
-    models = [MeasuredModel("bert", str(tiny_bert_folder)), MeasuredModel("table", str(tmp_path / "table.npz"))]
+    models = [ModelSpec("bert", str(tiny_bert_folder)), ModelSpec("table", str(tmp_path / "table.npz"))]
     found = measure(models, [benchmark], ResultsFolder(tmp_path / "out"), cache_dir=tmp_path / "vectors")
     bert, table = (result.metrics for result in found.results)
     assert bert == pytest.approx(table, abs=1e-6) and any((tmp_path / "vectors").rglob("vectors.bin"))
@@ -178,7 +178,7 @@ def test_equal_figures_have_no_best_and_a_missing_one_a_dash(tmp_path, benchmark
 
 def test_the_page_holds_what_the_markdown_holds_and_no_markup_of_others(tmp_path, benchmark, models):
     """Would catch a model's name that is read as markup."""
-    models[0] = MeasuredModel("<b>|one", models[0].model)
+    models[0] = ModelSpec("<b>|one", models[0].model)
     found, _ = measured(tmp_path, benchmark, models)
     tables = tables_of(found.results, {"zorb": benchmark})
     page, text = html_page("Results", tables), markdown("Results", tables)

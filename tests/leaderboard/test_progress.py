@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.leaderboard import run
-from st_biomed.leaderboard.models import MeasuredModel
+from st_biomed.leaderboard.models import ModelSpec
 from st_biomed.leaderboard.progress import Progress, moments
 from st_biomed.leaderboard.results import ResultsFolder
 
@@ -74,15 +74,15 @@ def test_a_long_benchmark_is_seen_in_a_log(tiny_bert_folder: Path, tmp_path: Pat
     benchmark = Benchmark("zorb", "relatedness", {"path": str(tmp_path / "x.csv")})
     lines = Lines()
     monkeypatch.setattr(run, "Progress", lambda say: Progress(say, every=0.01))
-    measured = run.OpenModel.measure
+    measured = run.LoadedModel.measure
 
     def slow(self, evaluator):
         found = measured(self, evaluator)
         lines.wait_for(len(lines) + 2)
         return found
 
-    monkeypatch.setattr(run.OpenModel, "measure", slow)
-    models = [MeasuredModel("one", str(tiny_bert_folder))]
+    monkeypatch.setattr(run.LoadedModel, "measure", slow)
+    models = [ModelSpec("one", str(tiny_bert_folder))]
     run.measure(models, [benchmark], ResultsFolder(tmp_path / "out"), progress=lines.append, signs_of_life=True)
     assert any(line.startswith("one, zorb: ") and "6 of at most 6 texts embedded" in line for line in lines)
     assert "spearman" in lines[-1]

@@ -13,7 +13,7 @@ import pytest
 
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.leaderboard.comparison import compare
-from st_biomed.leaderboard.models import MeasuredModel
+from st_biomed.leaderboard.models import ModelSpec
 from st_biomed.leaderboard.provenance import benchmarks_of
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.run import measure
@@ -39,16 +39,16 @@ def benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Benchmark:
     return Benchmark.read(tmp_path / "zorb.yaml")
 
 
-def models(folder: Path) -> list[MeasuredModel]:
+def models(folder: Path) -> list[ModelSpec]:
     for seed, name in enumerate(("MiniLM", "SapBERT")):
         vectors = np.random.default_rng(seed).normal(size=(len(TERMS), 4))
         np.savez(folder / f"{name}.npz", texts=np.array(TERMS), vectors=vectors)
-    return [MeasuredModel(name, str(folder / f"{name}.npz")) for name in ("MiniLM", "SapBERT")]
+    return [ModelSpec(name, str(folder / f"{name}.npz")) for name in ("MiniLM", "SapBERT")]
 
 
 def test_a_result_says_what_it_is_of(tmp_path: Path, benchmark: Benchmark, tiny_bert_folder: Path):
     """Would catch a figure of which nobody knows the data, the pooling or the version."""
-    bert = MeasuredModel("bert", str(tiny_bert_folder), pooling="cls", max_length=9)
+    bert = ModelSpec("bert", str(tiny_bert_folder), pooling="cls", max_length=9)
     folder = ResultsFolder(tmp_path / "out")
     (found,) = measure([bert], [benchmark], folder, device="cpu", batch_size=3, bf16=True).results
     assert ResultsFolder(tmp_path / "out").results == [found]
@@ -73,7 +73,7 @@ def test_names_are_cut_as_the_papers_scripts_do_only_as_published(
     tmp_path: Path, benchmark: Benchmark, tiny_bert_folder: Path
 ):
     """Would catch a peer that is measured on the first pieces of long names, beside models that read them whole."""
-    bert = MeasuredModel("bert", str(tiny_bert_folder), pooling="cls", max_length=9)
+    bert = ModelSpec("bert", str(tiny_bert_folder), pooling="cls", max_length=9)
     folder = ResultsFolder(tmp_path / "out")
     for as_published, limit in ((False, 32), (True, 9)):
         (found,) = measure([bert], [benchmark], folder, device="cpu", as_published=as_published).results
@@ -101,7 +101,7 @@ def test_a_kept_result_has_the_names_of_the_last_request(tmp_path: Path, benchma
     copy = tmp_path / "copy.npz"
     copy.write_bytes(Path(model.model).read_bytes())
     measure([model], [benchmark], folder)
-    (found,) = measure([MeasuredModel("base", str(copy))], [benchmark], folder).results
+    (found,) = measure([ModelSpec("base", str(copy))], [benchmark], folder).results
     assert (found.model, found.encoder["model"]) == ("base", str(copy))
 
 

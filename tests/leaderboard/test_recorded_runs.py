@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.leaderboard.models import MeasuredModel, named_models
+from st_biomed.leaderboard.models import ModelSpec, named_models
 from st_biomed.leaderboard.recorded_runs import base_of, run_of, trained_on, with_base
 from st_biomed.release.run_data import SourceData, TerminologyData, empty_run, write_run
 
@@ -55,17 +55,17 @@ def stage(base: str, *sources: str) -> dict[str, Any]:
 
 def test_the_base_is_read_as_it_was_for_training(release):
     """Would catch a base that is measured with another pooling than training began with, or cut like training texts."""
-    assert base_of(named_models([str(release("a"))])) == MeasuredModel("MiniLM", MINILM)
+    assert base_of(named_models([str(release("a"))])) == ModelSpec("MiniLM", MINILM)
     plain = release("b", "org/plain", pooling="cls", max_length=25)
-    assert base_of(named_models([str(plain)])) == MeasuredModel("plain", "org/plain", "cls")
+    assert base_of(named_models([str(plain)])) == ModelSpec("plain", "org/plain", "cls")
     own = release("c", "org/plain", pooling="own", max_length=None)
-    assert base_of(named_models([str(own)])) == MeasuredModel("plain", "org/plain")
+    assert base_of(named_models([str(own)])) == ModelSpec("plain", "org/plain")
 
 
 def test_a_known_base_has_its_pooling_where_the_record_has_none(release):
     """Would catch a base that is measured with mean pooling, since a record says nothing of it."""
     sapbert = "cambridgeltl/SapBERT-from-PubMedBERT-fulltext"
-    assert base_of(named_models([str(release("a", sapbert))])) == MeasuredModel("SapBERT", sapbert, "cls", 25)
+    assert base_of(named_models([str(release("a", sapbert))])) == ModelSpec("SapBERT", sapbert, "cls", 25)
     assert base_of(named_models([str(release("b", sapbert, pooling="mean"))])).pooling == "mean"
 
 
@@ -73,7 +73,7 @@ def test_of_several_stages_it_is_what_the_first_began_from(release, tmp_path: Pa
     """Would catch gains of the last stage alone, and a base in a folder that is on another machine."""
     sapbert = "cambridgeltl/SapBERT-from-PubMedBERT-fulltext"
     staged = release("a", "out/first", earlier=[stage("out/zero", "TERK"), stage(sapbert, "FLUM")], pooling="mean")
-    assert base_of(named_models([str(staged)])) == MeasuredModel(
+    assert base_of(named_models([str(staged)])) == ModelSpec(
         "SapBERT", sapbert, "cls", 25
     )  # as evaluation/known_models.yaml has it: the record does not say how an earlier stage read it
     run = run_of(str(staged))
@@ -85,14 +85,14 @@ def test_a_folder_is_a_model_whatever_its_name(tmp_path: Path, monkeypatch: pyte
     """Would catch a folder that is split at its "=", and an empty name."""
     (tmp_path / "out" / "lr=2e-5").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
-    named = [MeasuredModel.named(argument) for argument in ("out/lr=2e-5", "a=out/lr=2e-5", "b=org/c")]
+    named = [ModelSpec.named(argument) for argument in ("out/lr=2e-5", "a=out/lr=2e-5", "b=org/c")]
     assert [(model.name, model.model) for model in named] == [
         ("lr=2e-5", "out/lr=2e-5"),
         ("a", "out/lr=2e-5"),
         ("b", "org/c"),
     ]
     monkeypatch.chdir(tmp_path / "out" / "lr=2e-5")
-    assert [MeasuredModel.named(argument).name for argument in (".", "..")] == ["lr=2e-5", "out"]
+    assert [ModelSpec.named(argument).name for argument in (".", "..")] == ["lr=2e-5", "out"]
 
 
 def test_the_base_stands_first_and_once(release):
@@ -120,7 +120,7 @@ def test_what_names_no_base_or_several_is_refused(release):
     with pytest.raises(InputError, match="--base: the record of a release .* plain, x has no record: give a model"):
         with_base(plain, None)
     both = named_models([str(release("c")), str(release("d", "out/first", earlier=[stage(MINILM, "TERK")]))])
-    assert base_of(both) == MeasuredModel("MiniLM", MINILM)  # of one stage and of two
+    assert base_of(both) == ModelSpec("MiniLM", MINILM)  # of one stage and of two
     two = named_models([str(release("a")), str(release("b", "org/other"))])
     with pytest.raises(
         InputError, match=r"have one base, found .*MiniLM-L6-v2 \(its own pooling\) of a and org/other"

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.linking.context_texts import expanded, marked_contexts
+from st_biomed.linking.context_texts import expand_from_contexts, marked_contexts
 from st_biomed.linking.mention_files import BadRow, read_mentions
 from tests.linking.linked_files import FORMATS, save
 
@@ -20,7 +20,7 @@ def test_a_short_form_becomes_the_long_form_of_its_own_context() -> None:
     """Catches long forms of another row, and a mention without a context that is changed."""
     mentions = ["GD", "acute GD", "GD", "GD", "GDs"]
     contexts = [DEFINED, DEFINED, None, "The gland duct (GD) is long.", DEFINED]
-    assert expanded(mentions, contexts) == [
+    assert expand_from_contexts(mentions, contexts) == [
         "gradtha disease",
         "acute gradtha disease",
         "GD",
@@ -36,7 +36,7 @@ def test_markers_are_not_part_of_a_definition() -> None:
         "mimpic sarsta [Ms] Ms [Me] and",
         "mild sarsta [Ms]Ms[Me]",
     ]
-    assert expanded(["GD", "Ms", "Ms"], marked) == ["gradtha disease", "Ms", "Ms"]
+    assert expand_from_contexts(["GD", "Ms", "Ms"], marked) == ["gradtha disease", "Ms", "Ms"]
 
 
 @pytest.mark.parametrize(

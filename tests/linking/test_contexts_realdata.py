@@ -8,7 +8,7 @@ import pytest
 
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.linking.catalog import Catalog
-from st_biomed.linking.context_texts import expanded, marked_contexts
+from st_biomed.linking.context_texts import expand_from_contexts, marked_contexts
 from st_biomed.linking_data import LinkingDataset, open_linking
 from st_biomed.linking_data.preparation import prepare
 
@@ -25,7 +25,7 @@ def test_long_forms_are_those_of_the_benchmark(dataset: LinkingDataset) -> None:
     """Catches a context that is handled in another way than a document of a data set."""
     mentions = dataset.split("test")
     texts = [mention.text for mention in mentions]
-    found = expanded(texts, [dataset.documents[mention.document] for mention in mentions])
+    found = expand_from_contexts(texts, [dataset.documents[mention.document] for mention in mentions])
     step = prepare(dataset, ["expand_abbreviations"]).split("test")
     assert found == [mention.expansion or mention.text for mention in step]
     assert sum(text != long for text, long in zip(texts, found)) == 262

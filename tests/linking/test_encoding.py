@@ -1,4 +1,4 @@
-"""Vectors of many short texts are those of the host, whatever the batches."""
+"""Vectors of many short texts are those of sentence-transformers, whatever the batches."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.linking import recall as recall_module
 from st_biomed.linking import vector_index
-from st_biomed.linking.recall import as_mentions, build_tuned, tuned
+from st_biomed.linking.recall import as_mentions, build_with_recall, tune_effort
 from st_biomed.linking.vector_index import VectorIndex, kinds_for, unit_rows
 
 RNG = np.random.default_rng(0)
@@ -60,7 +60,7 @@ def test_an_approximate_index_finds_what_is_near_with_its_true_score(
     """Catches codes that are not re-ranked: their scores are those of the matrix."""
     rows, queries = (unit_rows(vectors, similarity) for vectors in (ROWS, QUERIES))
     index = VectorIndex.build(rows, kind, similarity)
-    recall = tuned(index, queries, 0.95)
+    recall = tune_effort(index, queries, 0.95)
     assert recall.recall_at_1 >= 0.95
     assert (recall.effort, recall.depth) == (index.effort, index.depth)
     scores, found = index.search(queries, 5)
@@ -69,24 +69,24 @@ def test_an_approximate_index_finds_what_is_near_with_its_true_score(
     assert (np.diff(scores) <= 0).all()
 
     index.save(tmp_path / "graph")
-    graph = VectorIndex.read_graph(tmp_path / "graph", rows.shape)
-    again = VectorIndex(rows, kind, similarity, graph=graph, effort=index.effort, depth=index.depth)
+    faiss_index = VectorIndex.read_faiss_index(tmp_path / "graph", rows.shape)
+    again = VectorIndex(rows, kind, similarity, faiss_index=faiss_index, effort=index.effort, depth=index.depth)
     np.testing.assert_array_equal(again.search(queries, 5)[1], found)
     with pytest.raises(InputError, match=r"indexes \[1500, 16\], expected \[1500, 17\]"):
-        VectorIndex.read_graph(tmp_path / "graph", (1500, 17))
+        VectorIndex.read_faiss_index(tmp_path / "graph", (1500, 17))
     (tmp_path / "graph").write_bytes((tmp_path / "graph").read_bytes()[:900])
     with pytest.raises(InputError, match="graph: missing or damaged; build the index again"):
-        VectorIndex.read_graph(tmp_path / "graph", rows.shape)
+        VectorIndex.read_faiss_index(tmp_path / "graph", rows.shape)
 
 
 def test_the_least_effort_that_reaches_the_recall_is_taken() -> None:
     """Catches a tuning that always ends at the most effort, or at the first."""
     rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
     index = VectorIndex.build(rows, "ivfpq", "cosine")
-    easy, hard = tuned(index, queries, 0.01), tuned(index, queries, 1.0)
+    easy, hard = tune_effort(index, queries, 0.01), tune_effort(index, queries, 1.0)
     assert easy.effort < hard.effort
-    assert VectorIndex(rows, "exact", "cosine").graph is None
-    assert tuned(VectorIndex(rows, "exact", "cosine"), queries, 1.0).recall_at_1 == 1.0
+    assert VectorIndex(rows, "exact", "cosine").faiss_index is None
+    assert tune_effort(VectorIndex(rows, "exact", "cosine"), queries, 1.0).recall_at_1 == 1.0
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw", "ivfpq"])
@@ -123,13 +123,13 @@ def test_kinds_by_size() -> None:
 def test_the_next_kind_is_taken_where_the_first_misses_the_recall(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches an index that is kept although it finds too little, and a worse one that is kept as the last."""
     rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
-    assert build_tuned(rows, ("ivfpq", "hnsw"), "cosine", queries, 0.5)[0].kind == "ivfpq"
+    assert build_with_recall(rows, ("ivfpq", "hnsw"), "cosine", queries, 0.5)[0].kind == "ivfpq"
     rng = np.random.default_rng(1)
     rows, queries = (unit_rows(rng.standard_normal((n, 64)), "cosine") for n in (1500, 200))
-    index, recall = build_tuned(rows, ("ivfpq", "hnsw"), "cosine", queries, 1.0)
+    index, recall = build_with_recall(rows, ("ivfpq", "hnsw"), "cosine", queries, 1.0)
     assert (index.kind, recall.effort) == ("hnsw", index.effort)
     monkeypatch.setattr(recall_module, "_EFFORTS", {"hnsw": [(4, 0)], "ivfpq": [(1, 1)]})
-    index, recall = build_tuned(rows, ("hnsw", "ivfpq"), "cosine", queries, 1.0)
+    index, recall = build_with_recall(rows, ("hnsw", "ivfpq"), "cosine", queries, 1.0)
     assert (index.kind, recall.recall_at_1 < 1) == ("hnsw", True)
 
 
@@ -138,7 +138,7 @@ def test_vectors_in_a_narrow_cone_are_found_by_their_codes(similarity: str) -> N
     """Catches codes that tell how far a row reaches along what all rows share: they found 5 of 100 here."""
     rng = np.random.default_rng(1)
     rows, queries = (unit_rows(1 + 0.05 * rng.standard_normal((n, 16)), similarity) for n in (1500, 100))
-    assert tuned(VectorIndex.build(rows, "ivfpq", similarity), queries, 0.95).recall_at_1 >= 0.9
+    assert tune_effort(VectorIndex.build(rows, "ivfpq", similarity), queries, 0.95).recall_at_1 >= 0.9
 
 
 @pytest.mark.parametrize("kind", ["hnsw", "ivfpq"])

@@ -9,7 +9,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data import resemblance
-from st_biomed.linking_data.resemblance import resembling
+from st_biomed.linking_data.resemblance import near_any
 
 
 def naive(text: str, other: str) -> float:
@@ -32,21 +32,21 @@ def test_as_by_the_recurrence(distance: float, monkeypatch: pytest.MonkeyPatch):
         ["".join(generator.choices("abcdef", k=generator.randint(3, 8))) for _ in range(n)] for n in (40, 12)
     )
     expected = [any(naive(text, name) <= distance for name in seen) for text in texts]
-    assert resembling(texts, seen, distance).tolist() == expected
+    assert near_any(texts, seen, distance).tolist() == expected
     assert 0 < sum(expected) < 40
 
 
 def test_a_fifth_is_within_a_fifth():
-    assert resembling(["abcdf", "abcff", "abcde"], ["abcde"], 0.2).tolist() == [True, False, True]
+    assert near_any(["abcdf", "abcff", "abcde"], ["abcde"], 0.2).tolist() == [True, False, True]
 
 
 def test_nothing_resembles_nothing():
-    assert resembling(["a"], [], 0.2).tolist() == [False]
-    assert resembling([], ["a"], 0.2).shape == (0,)
-    assert resembling(["a"], ["b"], 0.9).dtype == np.bool_
+    assert near_any(["a"], [], 0.2).tolist() == [False]
+    assert near_any([], ["a"], 0.2).shape == (0,)
+    assert near_any(["a"], ["b"], 0.9).dtype == np.bool_
 
 
 @pytest.mark.parametrize("distance", [-0.1, 1, True, "0.2"])
 def test_a_distance_out_of_range_is_refused(distance: object):
     with pytest.raises(InputError, match="distance must be at least 0 and below 1"):
-        resembling(["a"], ["b"], distance)
+        near_any(["a"], ["b"], distance)

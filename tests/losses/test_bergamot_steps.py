@@ -64,7 +64,7 @@ def test_without_a_graph_the_step_is_that_of_sapbert(tiny_bert, case, cached):
 @pytest.mark.parametrize("size", [1, 4, 99])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_cached_form_gives_the_gradients_of_the_uncached_one(tiny_bert, kind, size):
-    """Those of graph encoder and tables, too, after a scaled backward pass, where the host's form fails."""
+    """Those of graph encoder and tables, too, after a scaled backward pass, where sentence-transformers' form fails."""
     tiny_bert.double()
     results = []
     for loss_class, arguments in ((BergamotLoss, {}), (CachedBergamotLoss, {"mini_batch_size": size})):

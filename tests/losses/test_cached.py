@@ -93,7 +93,7 @@ def test_left_padded_names_are_embedded_unsorted(tiny_bert):
 
 
 def test_matryoshka_loss_over_a_cached_loss(tiny_bert):
-    """Catches the undoing of the sorting being lost in the host's wrapper."""
+    """Catches the undoing of the sorting being lost in sentence-transformers' wrapper."""
     tiny_bert.double()
     losses = [
         MultiSimilarityLoss(tiny_bert, miner=None),

@@ -105,7 +105,7 @@ def test_the_cached_form_has_the_same_gradients(tiny_bert):
 
 @pytest.mark.long
 def test_training_finds_the_definition_of_a_name(tiny_bert, tmp_path):
-    """Catches a dataset, batches, a lookup or a loss that do not fit together in the host's trainer."""
+    """Catches a dataset, batches, a lookup or a loss that do not fit together in sentence-transformers' trainer."""
 
     def rank() -> float:
         """Mean reciprocal rank of the right definition of each concept's first name among all definitions."""

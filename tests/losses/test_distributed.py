@@ -51,7 +51,7 @@ def embedding(folder: str, kind: str, rows: slice, wrap: bool) -> tuple[dict[str
     if kind == "cached by tokens":
         loss = CachedMultiSimilarityLoss(model, mini_batch_num_tokens=20, **arguments)
     if wrap:
-        # The host's defaults: its pooler is unused, and its buffers are the same everywhere.
+        # sentence-transformers' defaults: its pooler is unused, and its buffers are the same everywhere.
         loss.model = DistributedDataParallel(model, find_unused_parameters=True, broadcast_buffers=False)
     with patch.object(embed, "CHUNK_COST_CPU", 0):
         for _ in range(2):  # the second step would stumble over what the first left behind

@@ -1,4 +1,4 @@
-"""A few-shot encoder in the host's trainer: fresh negatives, the stopping rule, the best weights, and runs that repeat."""
+"""A few-shot encoder in sentence-transformers' trainer: fresh negatives, the stopping rule, the best weights, and runs that repeat."""
 
 from __future__ import annotations
 

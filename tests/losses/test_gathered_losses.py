@@ -77,7 +77,7 @@ def process(rank: int, out: str) -> None:
     results = {}
     for kind in KINDS:
         value, grad = gradient(kind, slice(4 * rank, 4 * rank + 4), gather=True)
-        dist.all_reduce(grad)  # the host averages over the processes
+        dist.all_reduce(grad)  # sentence-transformers averages over the processes
         results[kind] = value, grad / 2
     torch.save(results, f"{out}/{rank}.pt")
     dist.barrier()

@@ -95,13 +95,13 @@ class TestControls:
     def test_shuffled_vectors_are_the_same_of_other_concepts(self):
         """Catches rows that are shuffled together with their codes, and a seed that is not read."""
         labels = text_ids(BIRDS, "grus", "carp", "derrick")
-        stated, *shuffled = (
+        original, *shuffled = (
             KGEMarginMultiSimilarityLoss(None, GRAPH, lookup=BIRDS, graph_vectors=vectors, shuffle_seed=seed).kge(
                 labels
             )
-            for vectors, seed in [("stated", 0), *(("shuffled", seed) for seed in range(8))]
+            for vectors, seed in [("original", 0), *(("shuffled", seed) for seed in range(8))]
         )
-        assert all(sorted(k.unique().tolist()) == sorted(stated.unique().tolist()) for k in shuffled)
+        assert all(sorted(k.unique().tolist()) == sorted(original.unique().tolist()) for k in shuffled)
         assert len({tuple(k[0].tolist()) for k in shuffled}) > 2
 
     @pytest.mark.parametrize("vectors", ["shuffled", "zeros"])
@@ -148,7 +148,7 @@ def test_cached_and_uncached_agree(tiny_bert):
         ({"alpha": 0}, "alpha must be a number above 0, found 0"),
         ({"beta": "x"}, "beta must be a number above 0, found 'x'"),
         ({"missing": "v3"}, "unknown missing 'v3': allowed are 'skip', 'v1', 'v2'"),
-        ({"graph_vectors": "none"}, "unknown graph_vectors 'none': allowed are 'shuffled', 'stated', 'zeros'"),
+        ({"graph_vectors": "none"}, "unknown graph_vectors 'none': allowed are 'original', 'shuffled', 'zeros'"),
         ({"kge_clip": (1, 0)}, "kge_clip must be a lower and a higher number, found (1, 0)"),
         ({"kge_clip": (0, 1, 2)}, "kge_clip must be one number or 2 numbers, found 3"),
         ({"kge": {"X:1": [1]}}, "kge must be a KGETable or None, found dict"),

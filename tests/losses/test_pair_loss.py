@@ -19,7 +19,7 @@ from st_biomed.losses import (
     MaxMarginTripletLoss,
     NCALoss,
 )
-from st_biomed.losses.arguments import concept_lookup
+from st_biomed.losses.lookup import concept_lookup
 from st_biomed.losses.pair_loss import concept_pairs
 from tests.losses.pair_batches import CLASSES, VECTORS, birds, text_ids
 

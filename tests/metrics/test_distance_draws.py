@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units
-from st_biomed.metrics.distance_draws import MANY_SUBTREES, DistanceScores, resampling
+from st_biomed.metrics.distance_draws import MANY_SUBTREES, DistanceAUCResampler, resampling
 
 
 def rows_of(scores: np.ndarray, distances: np.ndarray, *subtrees: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ def test_a_drawn_sub_tree_counts_with_all_its_pairs():
         of = np.bincount(draw, minlength=25)
         first, second = rows[:, 2:].astype(int).T
         expected.append(weighted_mean_auc(rows, np.where(first == second, of[first], of[first] * of[second])))
-    found = DistanceScores(rows).resampled(np.random.default_rng(3), 40)
+    found = DistanceAUCResampler(rows).bootstrap(np.random.default_rng(3), 40)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -50,7 +50,9 @@ def test_a_drawn_sub_tree_counts_with_all_its_pairs():
 def test_pairs_are_drawn_where_sub_trees_are_few_or_not_known(rows):
     draws = np.random.default_rng(5).integers(len(rows), size=(20, len(rows)))
     expected = [weighted_mean_auc(rows, np.bincount(draw, minlength=len(rows))) for draw in draws]
-    np.testing.assert_allclose(DistanceScores(rows).resampled(np.random.default_rng(5), 20), expected, atol=1e-12)
+    np.testing.assert_allclose(
+        DistanceAUCResampler(rows).bootstrap(np.random.default_rng(5), 20), expected, atol=1e-12
+    )
 
 
 def test_sub_trees_are_drawn_from_as_many_on_as_relations_are():
@@ -63,12 +65,12 @@ def test_the_test_of_sub_trees_is_that_of_the_drawn_differences(monkeypatch):
     """Would catch other sub-trees for each model, differences that are not centered, and a second draw of the same."""
     rows, other = drawn_rows(seed=1), drawn_rows(seed=1)
     other[:, 0] = np.round(np.random.default_rng(2).normal(size=len(other)), 1)
-    first, second = DistanceScores(rows), DistanceScores(other)
-    ours, theirs = (scores.resampled(np.random.default_rng(4), 30) for scores in (first, second))
+    first, second = DistanceAUCResampler(rows), DistanceAUCResampler(other)
+    ours, theirs = (scores.bootstrap(np.random.default_rng(4), 30) for scores in (first, second))
     observed = first.value - second.value
     calls = []
-    resampled = DistanceScores.resampled
-    monkeypatch.setattr(DistanceScores, "resampled", lambda *draw: calls.append(draw) or resampled(*draw))
+    bootstrap = DistanceAUCResampler.bootstrap
+    monkeypatch.setattr(DistanceAUCResampler, "resampled", lambda *draw: calls.append(draw) or bootstrap(*draw))
     test = Units("pair", rows, "mean_auc").compare(Units("pair", other, "mean_auc"), n_resamples=30, seed=4)
     as_far = np.abs(ours - theirs - observed) >= abs(observed)
     assert test.p_value == (1 + as_far.sum()) / 31 and 0 < as_far.sum() < 30
@@ -87,7 +89,7 @@ def test_single_pairs_are_exchanged_as_in_a_plain_loop():
         sides = np.where(swapped, theirs, ours), np.where(swapped, ours, theirs)
         first, second = (weighted_mean_auc(rows_of(side, rows[:, 1]), np.ones(len(rows))) for side in sides)
         expected.append(first - second)
-    found = DistanceScores(rows).exchanged(DistanceScores(other), np.random.default_rng(4), 30)
+    found = DistanceAUCResampler(rows).permute(DistanceAUCResampler(other), np.random.default_rng(4), 30)
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
@@ -116,7 +118,7 @@ def test_equal_models_differ_as_often_as_the_level_says(near, far):
 
 def test_a_draw_without_a_distance_leaves_the_others():
     rows = rows_of(np.array([3.0, 2, 1]), np.array([0, 1, 2]))
-    drawn = DistanceScores(rows).resampled(np.random.default_rng(0), 200)
+    drawn = DistanceAUCResampler(rows).bootstrap(np.random.default_rng(0), 200)
     assert set(drawn) == {0.5, 1.0}  # no two distances, or those that were drawn
 
 

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units, load_units, save_units
 from st_biomed.metrics.relation_auc import relation_rows
-from st_biomed.metrics.relation_draws import MANY_RELATIONS, RelationScores, resampling
+from st_biomed.metrics.relation_draws import MANY_RELATIONS, RelationAUCResampler, resampling
 
 
 def units(positives, negatives) -> Units:
@@ -56,7 +56,7 @@ def test_draws_are_those_of_a_plain_loop(number: int, own: bool):
     rng = np.random.default_rng(number)
     positives = [rng.integers(0, 7, size=3 + i % 4) / 7 for i in range(number)]
     negatives = [rng.integers(0, 6, size=4 + i % 3) / 7 for i in range(number)]
-    drawn = units(positives, negatives if own else negatives[0]).draws.resampled(np.random.default_rng(5), 6)
+    drawn = units(positives, negatives if own else negatives[0]).draws.bootstrap(np.random.default_rng(5), 6)
 
     rng, n = np.random.default_rng(5), 6
     times = np.ones((n, number), dtype=int)
@@ -235,7 +235,7 @@ ROWS = np.array([[0.5, 0, 1], [0.4, -1, 0]])
 )
 def test_rows_that_are_no_relations_are_refused(rows, message):
     with pytest.raises(InputError, match=message):
-        RelationScores(rows)
+        RelationAUCResampler(rows)
     with pytest.raises(InputError):
         Units("pair", rows, "macro_auc")
 

@@ -12,7 +12,7 @@ from st_biomed.errors import InputError
 from st_biomed.metrics import Units, load_units, save_units
 from st_biomed.metrics.pair_strata import PairStrata
 from st_biomed.metrics.relation_auc import relation_rows
-from st_biomed.metrics.relation_draws import MANY_RELATIONS, RelationScores
+from st_biomed.metrics.relation_draws import MANY_RELATIONS, RelationAUCResampler
 from st_biomed.metrics.relation_groups import relation_groups
 
 
@@ -78,12 +78,12 @@ def test_relations_with_their_inverses_are_drawn_and_exchanged_as_without_them(n
         negatives = [rng.normal(size=4 + i % 3) for i in range(number)]
         named = dict(enumerate(positives))
         alone = relation_rows(named, dict(enumerate(negatives)) if own else negatives[0])
-        models.append([RelationScores(alone), RelationScores(with_inverses(positives, negatives, own))])
+        models.append([RelationAUCResampler(alone), RelationAUCResampler(with_inverses(positives, negatives, own))])
     (alone, both), (alone_2, both_2) = models
     assert both.groups.tolist() == np.repeat(np.arange(number), 2).tolist() and both.are_many == alone.are_many
-    draws = [scores.resampled(np.random.default_rng(5), 7) for scores in (alone, both)]
+    draws = [scores.bootstrap(np.random.default_rng(5), 7) for scores in (alone, both)]
     assert draws[1] == pytest.approx(draws[0], abs=1e-12)
-    swapped = [a.exchanged(b, np.random.default_rng(5), 7) for a, b in ((alone, alone_2), (both, both_2))]
+    swapped = [a.permute(b, np.random.default_rng(5), 7) for a, b in ((alone, alone_2), (both, both_2))]
     assert swapped[1] == pytest.approx(swapped[0], abs=1e-12)
 
 
@@ -95,9 +95,9 @@ def test_a_pair_of_two_relations_is_drawn_equally_often_in_both():
     rows = relation_rows(
         {"a": first + shared, "b": second + shared}, [0.5], [0, 1, 2, 3, *range(4, 8), *range(8, 12), *range(4, 8), 12]
     )
-    scores = RelationScores(rows)
+    scores = RelationAUCResampler(rows)
     assert scores.groups.tolist() == [0, 0] and scores.value == pytest.approx(10 / 16)
-    drawn = scores.resampled(np.random.default_rng(0), 20_000)
+    drawn = scores.bootstrap(np.random.default_rng(0), 20_000)
     assert drawn.mean() == pytest.approx(10 / 16, abs=0.005)
     assert drawn.var() == pytest.approx((1 + 3 + 1) / 256, rel=0.05)
 
@@ -107,12 +107,12 @@ def test_drawn_groups_count_by_their_relations():
     areas = [float(i % 2) for i in range(MANY_RELATIONS)]
     named = {str(i): [area, area] for i, area in enumerate(areas)} | {"inverse": [1.0, 1.0]}
     pairs = [*range(2 * MANY_RELATIONS), 2, 3, 2 * MANY_RELATIONS]  # the inverse of relation 1
-    scores = RelationScores(relation_rows(named, [0.5], pairs))
+    scores = RelationAUCResampler(relation_rows(named, [0.5], pairs))
     assert scores.value == pytest.approx(11 / 21)
     times = np.stack([np.bincount(draw, minlength=20) for draw in np.random.default_rng(3).integers(20, size=(9, 20))])
     sizes = np.where(np.arange(20) == 1, 2, 1)
     expected = (times * sizes) @ areas / (times @ sizes)
-    assert scores.resampled(np.random.default_rng(3), 9) == pytest.approx(expected)
+    assert scores.bootstrap(np.random.default_rng(3), 9) == pytest.approx(expected)
 
 
 def test_p_exchanges_a_pair_in_all_its_relations():
@@ -147,8 +147,8 @@ def test_equal_models_differ_as_often_as_the_test_says_with_relations_and_their_
         )
         p_values.append([])
         for n_columns in (4, 3):  # the last is the number of the pair
-            first, second = (RelationScores(rows[:, :n_columns]) for rows in (ours, theirs))
-            null = np.abs(first.exchanged(second, np.random.default_rng(seed), 59))
+            first, second = (RelationAUCResampler(rows[:, :n_columns]) for rows in (ours, theirs))
+            null = np.abs(first.permute(second, np.random.default_rng(seed), 59))
             p_values[-1].append((1 + (null >= abs(first.value - second.value) - 1e-9).sum()) / 60)
     found, without_pairs = (np.array(p_values) <= 0.05).mean(axis=0)
     assert 0.02 <= found <= 0.09 and without_pairs >= 0.11
@@ -163,7 +163,7 @@ def test_many_relations_that_share_their_negatives_differ_as_often_as_the_test_s
         positives = rng.normal(1, 1, (MANY_RELATIONS, 30)) + rng.normal(0, 0.1, (MANY_RELATIONS, 1))
         negatives = rng.normal(size=300)
         ours, theirs = (
-            RelationScores(
+            RelationAUCResampler(
                 relation_rows(
                     dict(enumerate(positives + rng.normal(size=positives.shape))),
                     negatives + rng.normal(size=negatives.shape),
@@ -172,7 +172,7 @@ def test_many_relations_that_share_their_negatives_differ_as_often_as_the_test_s
             for _ in range(2)
         )
         difference = abs(ours.value - theirs.value) - 1e-9
-        null = ours.exchanged(theirs, np.random.default_rng(seed), 59)
+        null = ours.permute(theirs, np.random.default_rng(seed), 59)
         signs = np.random.default_rng(seed).choice([-1, 1], (59, MANY_RELATIONS)) @ (ours.aucs - theirs.aucs)
         found.append((1 + (np.abs(null) >= difference).sum()) / 60)
         by_signs.append((1 + (np.abs(signs / MANY_RELATIONS) >= difference).sum()) / 60)
@@ -198,6 +198,6 @@ def test_files_keep_the_pairs_and_old_ones_have_independent_relations(tmp_path, 
         f"{tmp_path / 'old.npz'}: does not say which relations share pairs; each counts as independent, also one and its "
         "inverse"
     ]
-    assert RelationScores(old.rows).groups.tolist() == list(range(6)) and old.value == new.value
+    assert RelationAUCResampler(old.rows).groups.tolist() == list(range(6)) and old.value == new.value
     with pytest.raises(InputError, match="pairs with 4 and 3 columns"):
         new.compare(old)

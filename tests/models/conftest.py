@@ -13,7 +13,7 @@ from huggingface_hub import constants
 
 
 def pop_code_of_folders() -> dict:
-    """The modules that the host imported out of model folders, taken out of the table of modules."""
+    """The modules that sentence-transformers imported out of model folders, taken out of the table of modules."""
     names = [name for name in sys.modules if name.partition(".")[0] == "transformers_modules"]
     return {name: sys.modules.pop(name) for name in names}
 
@@ -22,7 +22,7 @@ def pop_code_of_folders() -> dict:
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The Hub's cache; whoever asks on standard input whether code may run is told yes.
 
-    The host imports a folder's code as a part of one package whose path is the first cache it saw: the package is
+    sentence-transformers imports a folder's code as a part of one package whose path is the first cache it saw: the package is
     forgotten before and after, so that no other test looks for its code here, and so are the caches of earlier tests.
     """
     folder = tmp_path / "cache"
@@ -42,10 +42,10 @@ def adapted_folder(tiny_bert_folder: Path, tmp_path_factory: pytest.TempPathFact
     """A saved model with bottleneck adapters: a release that carries a file of code of ours."""
     from sentence_transformers import SentenceTransformer
 
-    from st_biomed.modules.adapt import adapt
+    from st_biomed.modules.adapters import add_adapters
 
     folder = tmp_path_factory.mktemp("adapted") / "model"
-    adapt(SentenceTransformer(str(tiny_bert_folder), device="cpu"), 2).save_pretrained(
+    add_adapters(SentenceTransformer(str(tiny_bert_folder), device="cpu"), 2).save_pretrained(
         str(folder), create_model_card=False
     )
     return folder

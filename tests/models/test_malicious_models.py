@@ -16,7 +16,7 @@ from st_biomed.encoder import ForeignCode, load_encoder
 from st_biomed.encoder.masked import load_masked_model
 from st_biomed.errors import InputError
 from st_biomed.few_shot.frozen_encoder import InputForm
-from st_biomed.leaderboard.models import MeasuredModel, OpenModel
+from st_biomed.leaderboard.models import LoadedModel, ModelSpec
 from st_biomed.linking import ConceptIndex, EncodingOptions
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments
@@ -25,7 +25,7 @@ from tests.models.malicious import CASES, RUN_WITH_FLAG, Workshop
 ENTRIES: dict[str, Callable[[str], Any]] = {
     "load": lambda name: st_biomed.load(name, device="cpu"),
     "load_encoder": lambda name: load_encoder(name, device="cpu"),
-    "evaluate": lambda name: OpenModel(MeasuredModel("x", name), "cpu"),
+    "evaluate": lambda name: LoadedModel(ModelSpec("x", name), "cpu"),
     "recipe": lambda name: EncoderArguments(base_model=name, pooling="own_or_cls").encoder(),
     "few shots": lambda name: InputForm(name).load(),
     "masked language model": lambda name: load_masked_model(name, new_head=True),
@@ -118,7 +118,7 @@ def test_the_code_runs_where_it_was_allowed_by_name(
 def test_every_front_hands_the_flag_on(workshop: Workshop, tmp_path: Path) -> None:
     """Catches a path that loses what the person allowed, and one that does not say that it was."""
     name = str(CASES["module_of_the_folder"](workshop))
-    model = OpenModel(MeasuredModel("x", name), "cpu", trust_remote_code=True)
+    model = LoadedModel(ModelSpec("x", name), "cpu", trust_remote_code=True)
     assert model.description["trust_remote_code"] is True
     assert workshop.marker.read_text()
     EncoderArguments(base_model=name, trust_remote_code=True).encoder()

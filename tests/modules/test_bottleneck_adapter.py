@@ -28,7 +28,7 @@ from transformers import (
 from st_biomed.errors import InputError
 from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
 from st_biomed.modules import bottleneck_adapter
-from st_biomed.modules.adapt import SIZES, adapt, trained_share
+from st_biomed.modules.adapters import SIZES, add_adapters, trainable_fraction
 from st_biomed.modules.bottleneck_adapter import AdaptedBertConfig, AdaptedBertModel, adapter_parameters
 from st_biomed.training.trained_parameters import prepare_encoder
 from tests.fresh import run_fresh
@@ -77,7 +77,7 @@ def test_the_first_forward_is_the_encoders_own(tiny_bert, kind, size):
     if kind != "bert":
         other_encoder(tiny_bert, kind)
     before = tiny_bert.encode(NAMES)
-    assert adapt(tiny_bert, size) is tiny_bert and not tiny_bert[0].model.training
+    assert add_adapters(tiny_bert, size) is tiny_bert and not tiny_bert[0].model.training
     assert np.array_equal(tiny_bert.encode(NAMES), before)
     after = stir(tiny_bert).encode(NAMES)
     assert np.abs(after - before).max() > 0.1
@@ -85,7 +85,7 @@ def test_the_first_forward_is_the_encoders_own(tiny_bert, kind, size):
 
 def test_a_layer_is_its_formula(tiny_bert):
     """LN(x + W2 relu(W1 LN(x) + b1) + b2), and the halves of the embeddings; catches the adapter on another input."""
-    stir(adapt(tiny_bert.double(), "small"))
+    stir(add_adapters(tiny_bert.double(), "small"))
     encoder = tiny_bert[0].model.eval()
     output = encoder.encoder.layer[1].output
     inner, residual = (torch.randn(2, 3, width, dtype=torch.float64) for width in (32, 16))
@@ -130,7 +130,7 @@ def test_only_adapters_learn_and_a_resumed_run_ends_with_the_same_weights(tiny_b
 
     def start() -> SentenceTransformer:
         torch.manual_seed(3)
-        return adapt(SentenceTransformer(str(tiny_bert_folder), device="cpu"), "small")
+        return add_adapters(SentenceTransformer(str(tiny_bert_folder), device="cpu"), "small")
 
     before = start().state_dict()
     whole = start()
@@ -154,7 +154,7 @@ def gradients(model: SentenceTransformer, loss: nn.Module) -> dict[str, Tensor]:
 
 def test_cached_gradients_are_the_uncached_ones(tiny_bert):
     """Catches a frozen first layer that cuts the second forward of a mini-batch off the graph."""
-    stir(adapt(tiny_bert.double(), "small"))
+    stir(add_adapters(tiny_bert.double(), "small"))
     plain = gradients(tiny_bert, MultiSimilarityLoss(tiny_bert, miner=None))
     cached = gradients(tiny_bert, CachedMultiSimilarityLoss(tiny_bert, miner=None, mini_batch_size=2))
     assert plain.keys() == set(adapter_parameters(tiny_bert)) and max(g.abs().max() for g in plain.values()) > 1e-3
@@ -162,7 +162,7 @@ def test_cached_gradients_are_the_uncached_ones(tiny_bert):
 
 
 def test_gradient_checkpointing_changes_no_gradient(tiny_bert):
-    stir(adapt(tiny_bert.double(), "small")).train()
+    stir(add_adapters(tiny_bert.double(), "small")).train()
     loss = MultiSimilarityLoss(tiny_bert, miner=None)
     plain = gradients(tiny_bert, loss)
     encoder = tiny_bert[0].model
@@ -174,7 +174,7 @@ def test_gradient_checkpointing_changes_no_gradient(tiny_bert):
 def test_precision_and_attention_stay_those_of_the_encoder(tiny_bert_folder):
     """Catches float32 adapters in a model loaded in half precision, which would not even multiply."""
     kwargs = {"dtype": torch.bfloat16, "attn_implementation": "eager"}
-    model = adapt(SentenceTransformer(str(tiny_bert_folder), device="cpu", model_kwargs=kwargs), "small")
+    model = add_adapters(SentenceTransformer(str(tiny_bert_folder), device="cpu", model_kwargs=kwargs), "small")
     assert {parameter.dtype for parameter in model.parameters()} == {torch.bfloat16}
     assert model[0].model.config._attn_implementation == "eager" and model.encode(NAMES).shape == (6, 16)
 
@@ -207,7 +207,7 @@ def test_a_saved_model_loads_without_this_package(tiny_bert, tmp_path):
     """In a fresh process: refused without the flag, and with it the same vectors from sentence-transformers, from
     transformers' AutoModel (its first token) and after saving again. Catches a model that needs our package."""
     tiny_bert[1] = Pooling(16, "cls")
-    stir(adapt(tiny_bert, "small"))
+    stir(add_adapters(tiny_bert, "small"))
     folder = tmp_path / "model"
     tiny_bert.save_pretrained(str(folder), create_model_card=False)
     assert (folder / "bottleneck_adapter.py").read_bytes() == Path(bottleneck_adapter.__file__).read_bytes()
@@ -235,9 +235,9 @@ def test_the_shipped_file_imports_torch_and_transformers_only():
 
 def test_the_share_of_trained_parameters_is_over_the_model_without_adapters(tiny_bert):
     size = sum(parameter.numel() for parameter in tiny_bert.parameters())
-    adapt(tiny_bert, 4)
+    add_adapters(tiny_bert, 4)
     # Two layers of 16 -> 4 -> 16, and two couplings of 8 -> 4 -> 8.
-    assert trained_share(tiny_bert) * size == pytest.approx(2 * (2 * 16 * 4 + 4 + 16) + 2 * (2 * 8 * 4 + 4 + 8))
+    assert trainable_fraction(tiny_bert) * size == pytest.approx(2 * (2 * 16 * 4 + 4 + 16) + 2 * (2 * 8 * 4 + 4 + 8))
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_the_share_of_trained_parameters_is_over_the_model_without_adapters(tiny
 )
 def test_unknown_sizes_are_refused(tiny_bert, size, message):
     with pytest.raises(InputError, match=message):
-        adapt(tiny_bert, size)
+        add_adapters(tiny_bert, size)
 
 
 def test_other_encoders_are_refused(tiny_bert):
@@ -260,20 +260,20 @@ def test_other_encoders_are_refused(tiny_bert):
         modules=[StaticEmbedding(tiny_bert.tokenizer.backend_tokenizer, embedding_dim=4)], device="cpu"
     )
     with pytest.raises(InputError, match="a Transformer module that runs in torch, found StaticEmbedding"):
-        adapt(static)
+        add_adapters(static)
     with pytest.raises(
         InputError, match="bottleneck adapters support bert, roberta, xlm-roberta, .* type 'bert_with_adapters'"
     ):
-        adapt(adapt(tiny_bert))
+        add_adapters(add_adapters(tiny_bert))
     tiny_bert[0].model = DistilBertModel(DistilBertConfig(vocab_size=50, dim=16, n_layers=1, n_heads=2, hidden_dim=32))
     with pytest.raises(InputError, match="found an encoder of type 'distilbert'"):
-        adapt(tiny_bert)
+        add_adapters(tiny_bert)
 
 
 def test_dropout_that_was_set_after_loading_is_kept(tiny_bert: SentenceTransformer):
     """Catches an adapted encoder with the dropout of its configuration, which the training had set to 0."""
     prepare_encoder(tiny_bert, 0.0, "")
-    adapt(tiny_bert, 4).train()
+    add_adapters(tiny_bert, 4).train()
     assert {module.p for module in tiny_bert.modules() if isinstance(module, nn.Dropout)} == {0.0}
     first, again = (tiny_bert(features(tiny_bert)[0])["sentence_embedding"] for _ in range(2))
     assert torch.equal(first, again)

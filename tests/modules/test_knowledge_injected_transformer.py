@@ -14,7 +14,7 @@ from torch import Tensor
 
 from st_biomed.errors import InputError
 from st_biomed.kge import KGETable
-from st_biomed.modules.adapt import adapt
+from st_biomed.modules.adapters import add_adapters
 from st_biomed.modules.inject_knowledge import inject_knowledge, injection_of
 from st_biomed.modules.markers import add_markers, pool_mentions
 from tests.modules.knowledge_layers import injected
@@ -196,7 +196,7 @@ def test_other_encoders_and_other_states_are_refused(tiny_bert):
     with pytest.raises(InputError, match="the encoder already has knowledge injection"):
         inject_knowledge(tiny_bert, table(), layer=1)
     with pytest.raises(InputError, match="adapters need a plain encoder, found one with injection of knowledge"):
-        adapt(tiny_bert)
+        add_adapters(tiny_bert)
     tiny_bert[0].inject = False
     with pytest.raises(InputError, match="injection is off"):
         injection_of(tiny_bert)

@@ -25,7 +25,7 @@ from st_biomed.encoder.listed_modules import listed_modules
 from st_biomed.encoder.sources import Source
 from st_biomed.errors import InputError
 from st_biomed.losses import CachedMultiSimilarityLoss, MultiSimilarityLoss
-from st_biomed.modules.adapt import adapt
+from st_biomed.modules.adapters import add_adapters
 from st_biomed.modules.lora import add_lora, attention_targets, check_lora, merge_lora
 from st_biomed.modules.markers import add_markers
 
@@ -101,7 +101,7 @@ def test_a_merged_model_has_the_same_vectors_and_loads_without_peft(tiny_bert_fo
         "import json, sys; sys.modules['peft'] = None; from sentence_transformers import SentenceTransformer; "
         "print(json.dumps(SentenceTransformer(sys.argv[1], device='cpu').encode(json.loads(sys.argv[2])).tolist()))"
     )
-    # Not a fork: there the host may have imported peft already.
+    # Not a fork: there sentence-transformers may have imported peft already.
     done = subprocess.run(
         [sys.executable, "-c", code, tmp_path / "merged", json.dumps(NAMES)], capture_output=True, text=True
     )
@@ -168,7 +168,7 @@ def test_adapters_upon_adapters_and_merging_of_none_are_refused(tiny_bert):
     with pytest.raises(InputError, match="has no adapters of peft to merge"):
         merge_lora(tiny_bert)
     add_lora(tiny_bert)
-    for again in (add_lora, adapt):
+    for again in (add_lora, add_adapters):
         with pytest.raises(InputError, match="already has adapters of peft"):
             again(tiny_bert)
 

@@ -172,7 +172,7 @@ def load_elsewhere(folder: Path, texts: list[str]) -> list:
 
 
 def test_a_saved_model_loads_without_this_package(model, tmp_path):
-    """In a fresh process, and after saving again: the host alone would put the code where it is not found again."""
+    """In a fresh process, and after saving again: sentence-transformers alone would put the code where it is not found again."""
     model.save_pretrained(str(tmp_path / "model"), create_model_card=False)
     shipped = tmp_path / "model" / "mention_pooling.py"
     assert shipped.read_bytes() == Path(mention_pooling.__file__).read_bytes()

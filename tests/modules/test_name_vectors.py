@@ -1,4 +1,4 @@
-"""A table of vectors as a model's first module: looking up, training with the host's trainer, saving, refusing."""
+"""A table of vectors as a model's first module: looking up, training with sentence-transformers' trainer, saving, refusing."""
 
 from __future__ import annotations
 

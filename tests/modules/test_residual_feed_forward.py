@@ -131,7 +131,7 @@ def test_a_random_projection_is_uniform_and_the_same_for_a_seed():
 
 
 def test_a_random_projection_is_a_matrix_and_nothing_else(tiny_bert, tmp_path):
-    """Catches the host's default of tanh, and a bias; loads without a flag."""
+    """Catches sentence-transformers' default of tanh, and a bias; loads without a flag."""
     model = SentenceTransformer(modules=[*tiny_bert, random_projection(16, 40)], device="cpu")
     expected = tiny_bert.encode(NAMES) @ model[2].linear.weight.numpy().T
     np.testing.assert_allclose(model.encode(NAMES), expected, atol=1e-6)

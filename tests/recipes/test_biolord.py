@@ -56,7 +56,7 @@ def run(base: Path | str, out: Path, *arguments: object) -> None:
 
 def run_until(phase: str, step: int, base: Path, out: Path, *arguments: object) -> None:
     """A run that is interrupted before a step of a phase, before the students are averaged, or before that is measured."""
-    real = st_biomed.training.phases.train_begun
+    real = st_biomed.training.phases.run_trainer
 
     def interrupted(model, recipe, training, rows, loss, record, *callbacks, **options):
         stops = [StopAt(step)] if Path(training.output_dir).name == f"{phase}-training" else []
@@ -66,7 +66,7 @@ def run_until(phase: str, step: int, base: Path, out: Path, *arguments: object) 
         raise Stopped
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(st_biomed.training.phases, "train_begun", interrupted)
+        patch.setattr(st_biomed.training.phases, "run_trainer", interrupted)
         if phase == "average":
             patch.setattr(biolord, "average_encoders", stop)
         if phase == "measure":

@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from recipes import bergamot, sapbert
 from st_biomed.errors import InputError
 from st_biomed.settings.recipe import run_recipe
-from st_biomed.training.checkpoints import FILES, checkpoints_in, damage, last_whole, seal
+from st_biomed.training.checkpoints import FILES, checkpoints_in, damage, last_complete_checkpoint, seal
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -117,7 +117,7 @@ def test_every_damage_of_every_file_is_seen_and_the_checkpoint_before_is_taken(w
             cases += 1
             wrong = damage(work / "checkpoint-4")
             assert wrong.startswith(f"{path}: "), (what, wrong)
-            found, passed = last_whole(work)
+            found, passed = last_complete_checkpoint(work)
             assert found == work / "checkpoint-3" and passed == {"checkpoint-4": wrong}
             path.write_bytes(content)
     assert not damage(work / "checkpoint-4")
@@ -193,7 +193,7 @@ def test_a_damaged_checkpoint_that_is_named_is_refused_in_one_line(
 def test_an_old_checkpoint_goes_only_when_the_new_one_is_whole(
     whole, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Catches the host's order: it removes old checkpoints before the callbacks have written into the new one."""
+    """Catches sentence-transformers' order: it removes old checkpoints before the callbacks have written into the new one."""
     from st_biomed.training import checkpoints
 
     seen: list[tuple[str, list[str]]] = []
@@ -201,7 +201,7 @@ def test_an_old_checkpoint_goes_only_when_the_new_one_is_whole(
 
     def watched(checkpoint: Path) -> None:
         seen.append((checkpoint.name, [path.name for path in checkpoints_in(checkpoint.parent)]))
-        assert len(seen) == 1 or last_whole(checkpoint.parent)[0] is not None
+        assert len(seen) == 1 or last_complete_checkpoint(checkpoint.parent)[0] is not None
         seal(checkpoint)
 
     monkeypatch.setattr(checkpoints, "seal", watched)
@@ -265,7 +265,7 @@ def test_a_run_killed_while_it_writes_a_checkpoint_goes_on_from_the_one_before(
         run(name, tiny_bert_folder, folder, "--save_total_limit", 1)
 
     while killed_while_writing("checkpoint-3", kills * stride + 1, action):
-        found, _ = last_whole(folder.with_name("out-training"))
+        found, _ = last_complete_checkpoint(folder.with_name("out-training"))
         assert found is not None and found.name in ("checkpoint-2", "checkpoint-3")
         run(name, tiny_bert_folder, folder, "--resume_from_checkpoint", "true", "--save_total_limit", 1)
         assert same(out, folder)

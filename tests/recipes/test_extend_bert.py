@@ -96,7 +96,7 @@ def test_a_run_is_not_resumed_with_other_settings_or_another_corpus(run, corpus:
     other = corpus.with_name("other.txt")
     other.write_text("zorbaterkia without any of them, in two documents.\n" * 30)
     for arguments, message in (
-        (("--masked_share", 0.5), "was trained with masked_share 0.15, found 0.5"),
+        (("--mlm_probability", 0.5), "was trained with mlm_probability 0.15, found 0.5"),
         (("--learning_rate", 1e-6), "was trained with learning_rate"),
         (("--corpus", other), "was trained with corpus"),
     ):

@@ -57,7 +57,7 @@ def test_distances_weighted_by_the_hierarchy_are_trained_and_the_plain_ones_meas
     tiny_bert_folder: Path, tmp_path: Path, monkeypatch
 ):
     """Catches AUCs that cannot be compared, and options that do not go together."""
-    given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--weighted_by", "hierarchy"]
+    given = ["--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", "--level_function", "hierarchy"]
     run(monkeypatch, *given, "--batch_unit", "pairs", "--mine", "negatives")
     record = json.loads((tmp_path / "out" / "run.json").read_text())
     distances = record["losses"]["hierarchy"]["config"]["hierarchy"]

@@ -21,8 +21,8 @@ import torch
 import st_biomed.training.finish
 from recipes import extend_bert
 from st_biomed.encoder.released import load
-from st_biomed.files import settle
-from st_biomed.training.checkpoints import last_whole
+from st_biomed.files import finish_replacement
+from st_biomed.training.checkpoints import last_complete_checkpoint
 from st_biomed.training.output import OutputFolders
 from tests.kills import every_kill
 from tests.recipes.endings import ENDINGS, KEEPS, release_of, run_ending, run_limited, sources_of, weights
@@ -62,13 +62,13 @@ class Killing:
 
     def look(self, folders: OutputFolders) -> None:
         """One whole release, and the trained weights somewhere."""
-        settle(folders.release)
-        settle(folders.trained)
+        finish_replacement(folders.release)
+        finish_replacement(folders.trained)
         assert load(folders.release, device="cpu").encode("acute disease").shape == (16,)
         self.releases.append(weights(folders.release))
         stands = len(set(self.releases)) > 1
         self.trained.append(weights(folders.trained) if folders.trained.is_dir() else "")
-        checkpoint, passed = last_whole(folders.work)
+        checkpoint, passed = last_complete_checkpoint(folders.work)
         assert not passed
         assert stands or self.trained[-1] or checkpoint is not None or not self.keeps_checkpoints
 

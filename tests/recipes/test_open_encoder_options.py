@@ -45,7 +45,7 @@ UNREAD = {
         "levels sibling",
         "alpha 1",
         "distance hops",
-        "weighted_by depth",
+        "level_function depth",
     ],
 }
 

@@ -17,7 +17,7 @@ from st_biomed.files import lock
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_data import read_run
 from st_biomed.settings.recipe import run_recipe
-from st_biomed.training.checkpoints import checkpoints_in, damage, last_whole
+from st_biomed.training.checkpoints import checkpoints_in, damage, last_complete_checkpoint
 from tests.recipes.endings import CONFIGS, ENDINGS, release_of, run_ending, run_limited, sources_of, weights
 
 HOLD = """
@@ -121,7 +121,7 @@ def test_a_disk_that_is_full_while_it_trains_is_one_line_and_no_checkpoint(
     assert code == 2
     assert line.startswith("error: ") and ("than this process may write" in line or "to its end" in line)
     work = tmp_path / "out-training"
-    assert not (tmp_path / "out").exists() and last_whole(work)[0] is None
+    assert not (tmp_path / "out").exists() and last_complete_checkpoint(work)[0] is None
     assert all(damage(checkpoint) for checkpoint in checkpoints_in(work))
     run_ending("sapbert", sources, tmp_path / "out")
     assert load(release_of("sapbert", tmp_path / "out"), device="cpu")

@@ -225,7 +225,7 @@ def test_what_has_no_counterpart_in_the_base_is_not_distilled(sources: dict[str,
 
 
 def test_updates_beside_new_markers_are_not_gone_on_with(sources: dict[str, Path], tmp_path: Path):
-    """Catches a traceback of the host: its checkpoint has the updates alone, and the base model no rows for the markers."""
+    """Catches a traceback of sentence-transformers: its checkpoint has the updates alone, and the base model no rows for the markers."""
     with pytest.raises(InputError, match="adapter: checkpoints of lora lack the rows of the markers"):
         ended(
             "italian_kge, contrastive",

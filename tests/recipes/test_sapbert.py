@@ -160,7 +160,7 @@ def test_a_run_that_goes_on_from_a_checkpoint_ends_like_an_unbroken_one(run):
 
 def test_a_mistyped_metric_is_found_before_the_base_model_is_measured(run, monkeypatch: pytest.MonkeyPatch):
     """Catches an error that waits until every benchmark has been measured."""
-    monkeypatch.setattr(sapbert, "measure_before", None)
+    monkeypatch.setattr(sapbert, "evaluate_base_model", None)
     with pytest.raises(InputError, match="metric_for_best_model"):
         run("--eval_strategy", "steps", "--eval_steps", 2, "--metric_for_best_model", "zorb")
 

@@ -80,14 +80,14 @@ def test_parts_that_are_trained_alone_join_the_average(averaged: Path, tiny_bert
     out = shutil.copytree(averaged, tmp_path / "out")
     shutil.copytree(f"{averaged}-training", f"{out}-training")
     given = ("--base_model", tiny_bert_folder, *SEVERAL, "--alone_weight", 0.25, "--alone_steps", 2)
-    started, real = [], st_biomed.training.phases.train_begun
+    started, real = [], st_biomed.training.phases.run_trainer
 
     def train_encoder(*arguments, **options):
         started.append(Path(arguments[2].output_dir).name)
         return real(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(st_biomed.training.phases, "train_begun", train_encoder)
+        patch.setattr(st_biomed.training.phases, "run_trainer", train_encoder)
         more = ("--alone", "hierarchy", "--resume_from_checkpoint", "true", "--overwrite", "true")
         run(patch, "--output_dir", out, *given, *more)
         assert started == ["hierarchy-1-training", "hierarchy-2-training"]
@@ -147,7 +147,7 @@ def test_a_run_starts_from_the_base_and_not_from_the_run_before_it(averaged: Pat
 def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny_bert_folder: Path, tmp_path):
     """Catches a finished run that is trained again, and a resumed one that differs from the unbroken one."""
     given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)
-    real, started = st_biomed.training.phases.train_begun, []
+    real, started = st_biomed.training.phases.run_trainer, []
 
     def interrupted(*arguments, **options):
         started.append(Path(arguments[2].output_dir).name)
@@ -156,7 +156,7 @@ def test_an_interrupted_command_continues_in_its_second_run(averaged: Path, tiny
         return real(*arguments, **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(st_biomed.training.phases, "train_begun", interrupted)
+        patch.setattr(st_biomed.training.phases, "run_trainer", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(patch, *given)
         run(patch, *given, "--resume_from_checkpoint", "true")
@@ -213,14 +213,14 @@ class _Stops(TrainerCallback):
 def test_a_run_goes_on_from_its_checkpoint(averaged: Path, tiny_bert_folder: Path, tmp_path, capsys):
     """Catches a run that begins anew, and steps, shares of parts or random states that are lost with the process."""
     given = ("--base_model", tiny_bert_folder, "--output_dir", tmp_path / "out", *SEVERAL)
-    real, started = st_biomed.training.phases.train_begun, []
+    real, started = st_biomed.training.phases.run_trainer, []
 
     def interrupted(*arguments, **options):
         started.append(Path(arguments[2].output_dir).name)
         return real(*arguments, *([_Stops()] if len(started) == 1 else []), **options)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(st_biomed.training.phases, "train_begun", interrupted)
+        patch.setattr(st_biomed.training.phases, "run_trainer", interrupted)
         with pytest.raises(KeyboardInterrupt):
             run(patch, *given)
         with pytest.raises(InputError, match=r"run-1-training: was trained with max_steps 4, found 6; give the same"):

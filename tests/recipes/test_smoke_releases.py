@@ -275,5 +275,7 @@ def test_cards_are_the_ones_that_were_read(name: str, published: Published):
         path.write_text(card, "utf-8")
     pinned = (Path(__file__).parents[2] / "constraints.txt").read_text("utf-8").splitlines()
     if f"transformers=={version('transformers')}" not in pinned:
-        pytest.skip("a card leaves out the defaults of the host, here of another version than that of the cards")
+        pytest.skip(
+            "a card leaves out the defaults of sentence-transformers, here of another version than that of the cards"
+        )
     assert card == path.read_text("utf-8"), f"read the difference, then UPDATE_CARDS=1 writes {path.name} anew"

@@ -138,7 +138,7 @@ def check(found: Mapping[str, Any], rows: Mapping[str, Row], where: str) -> None
 
 @pytest.mark.parametrize("name", PINNED)
 def test_every_setting_is_the_one_of_its_source(name: str):
-    """Catches a learning rate, a cap, a clipping or a default of the host that changes without a source."""
+    """Catches a learning rate, a cap, a clipping or a default of sentence-transformers that changes without a source."""
     check(in_force(name), rows_of(name), name)
 
 
@@ -188,6 +188,6 @@ def test_every_section_is_of_something_and_every_row_names_a_source():
 
 @pytest.mark.parametrize("path", sorted(CONFIGS.glob("*.yaml")), ids=lambda path: path.stem)
 def test_a_configuration_says_whether_it_clips(path: Path):
-    """Catches the host's default, a norm of 1, in force where nobody has read of it."""
+    """Catches sentence-transformers' default, a norm of 1, in force where nobody has read of it."""
     if arguments_of(path)[1] is not KGESettings:
         assert "max_grad_norm" in extended_yaml(path)

@@ -41,7 +41,7 @@ def test_bare_terms_keep_their_vectors_and_marked_text_does_not(tiny_bert, kind,
 
 
 def test_a_word_that_is_a_special_token_in_lower_case_keeps_its_weight(tiny_bert):
-    """Catches the host's look-up in lower case: a word "[CLs]" of a cased vocabulary would count for nothing."""
+    """Catches sentence-transformers' look-up in lower case: a word "[CLs]" of a cased vocabulary would count for nothing."""
     tiny_bert.tokenizer.add_tokens([AddedToken("[MS]", normalized=False)])
     pool_mentions(tiny_bert, ("[ms]", "[me]"))
     model = fold_modules(tiny_bert)

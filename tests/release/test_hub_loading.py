@@ -18,7 +18,7 @@ from sentence_transformers.base.modules import Normalize
 
 import st_biomed
 from st_biomed.errors import InputError
-from st_biomed.modules.adapt import adapt
+from st_biomed.modules.adapters import add_adapters
 from st_biomed.modules.inject_knowledge import inject_knowledge
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
@@ -100,7 +100,7 @@ def test_exactly_the_kinds_that_cannot_be_folded_need_trust_remote_code(
         "mentions-folded": lambda model: fold_modules(pool_mentions(model)),
         "mentions": pool_mentions,
         "injected": lambda model: inject_knowledge(pool_mentions(model), table(), layer=1, mention="marked"),
-        "adapters": lambda model: adapt(model, 2),
+        "adapters": lambda model: add_adapters(model, 2),
     }
     terms = [*TERMS, "the [Ms] chronic type [Me] of it"]
     # What is checked in a process of its own here would be checked in another one for each of them.

@@ -19,7 +19,7 @@ from tokenizers import Tokenizer
 
 from st_biomed.encoder.released import load
 from st_biomed.errors import InputError
-from st_biomed.files import remove, settle
+from st_biomed.files import finish_replacement, remove
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.release.fold_modules import fold_modules
@@ -182,7 +182,7 @@ def test_a_kill_while_it_is_written_leaves_no_half_of_it(
         lambda: save_legacy(release, tmp_path / "older"), lambda: remove(tmp_path / "older"), stride=stride
     ):
         steps = step + 1
-        settle(tmp_path / "older")
+        finish_replacement(tmp_path / "older")
         assert not (tmp_path / "older").exists() or load(tmp_path / "older", device="cpu")
         assert before == {path: path.read_bytes() for path in release.rglob("*") if path.is_file()}
     print(f"{steps} steps")

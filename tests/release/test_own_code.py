@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.encoder import OWN_CODE
 from st_biomed.errors import InputError
-from st_biomed.modules.adapt import adapt
+from st_biomed.modules.adapters import add_adapters
 from st_biomed.release.folder import save_release
 from st_biomed.release.own_code import code_of, vectors_elsewhere
 from tests.fresh import run_fresh
@@ -22,7 +22,7 @@ from tests.fresh import run_fresh
 def adapted(tiny_bert: SentenceTransformer) -> SentenceTransformer:
     """Adapters that do something."""
     torch.manual_seed(0)
-    model = adapt(tiny_bert, 2)
+    model = add_adapters(tiny_bert, 2)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.requires_grad:

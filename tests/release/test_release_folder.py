@@ -125,7 +125,7 @@ def test_terms_that_the_card_itself_uses_do_not_stop_the_release(save, licensed)
     from zorb_terms import ZORB, terminology
 
     words = [
-        "Natural Language Processing",  # the host's citation
+        "Natural Language Processing",  # sentence-transformers' citation
         "Association for Computational Linguistics",
         "Efficient Natural Language Response Suggestion for Smart Reply",  # the loss's citation
         "The Great Zorbal Nomenclature",  # the source

@@ -16,7 +16,7 @@ from zorb_terms import TERM
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
-from st_biomed.files import FolderInUse, lock, settle
+from st_biomed.files import FolderInUse, finish_replacement, lock
 from st_biomed.release.add_scorecard import add_scorecard, with_scorecard
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.recheck import recheck
@@ -203,13 +203,13 @@ def test_a_kill_leaves_one_whole_release(release: Path, pristine_release: Path, 
         add_scorecard(release, [scorecard(digest)], terminologies=[licensed])
 
     def anew() -> None:
-        settle(release)
+        finish_replacement(release)
         shutil.rmtree(release)
         shutil.copytree(pristine_release, release)
 
     found = set()
     for _ in every_kill(add, anew, stride=9):
-        settle(release)
+        finish_replacement(release)
         in_record = bool(read_run(release / "run.json")["scorecards"])
         in_card = "## Scorecard" in (release / "README.md").read_text("utf-8")
         found.add((in_record, in_card))

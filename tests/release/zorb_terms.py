@@ -12,7 +12,7 @@ ZORB = SourceInfo(
     "ZORB", "The Great Zorbal Nomenclature", "7", "members only", "https://zorb.example", redistributable=False
 )
 OPEN = SourceInfo("OPEN", "Open Flenn Ontology", "1", "CC0-1.0", "https://open.example", redistributable=True)
-PAIRS = [  # the host makes widget examples from seven rows on
+PAIRS = [  # sentence-transformers makes widget examples from seven rows on
     ("chronic zorbal inflammation of the left flenn", "left chronic flenn zorbitis"),
     ("acute zorbal inflammation of the left flenn", "left acute flenn zorbitis"),
     ("unspecified quandle deficiency with fever", "feverish quandle shortage syndrome"),

@@ -9,7 +9,7 @@ from itertools import combinations
 import pytest
 import torch
 
-import st_biomed.samplers.arguments
+import st_biomed.samplers.batch_factories
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term
 from st_biomed.samplers import GraphBatches, GraphBatchSampler, GraphPlan
@@ -189,14 +189,14 @@ def test_the_callable_is_small_and_finds_the_terminology_in_another_process(tmp_
     frozen = pickle.dumps(made)
     assert len(frozen) < 1_000
     assert not [text for text in TOY.strings if len(text) > 8 and text.encode() in frozen]
-    monkeypatch.setattr(st_biomed.samplers.arguments, "_TERMINOLOGIES", {})
+    monkeypatch.setattr(st_biomed.samplers.batch_factories, "_TERMINOLOGIES", {})
     unpickled = pickle.loads(frozen)(part, 16, True, seed=3)
     assert isinstance(unpickled, GraphBatchSampler)
     assert list(unpickled) == list(sampler(TOY, 16, part, seed=3, **options))
 
 
 def test_two_processes_get_every_batch_once_between_them():
-    """The host deals one list of batches to the processes: each has to make the same one."""
+    """sentence-transformers deals one list of batches to the processes: each has to make the same one."""
     from accelerate.data_loader import BatchSamplerShard
 
     whole = batches(sampler(TOY, 16), 1)

@@ -76,6 +76,6 @@ def test_each_gets_batches_of_its_own(ranks):
 
 def test_texts_of_every_process_are_cut_and_rounded_as_in_training(ranks):
     """Catches processes that serve the first one with the model's own limit, or in float32."""
-    helps = hasattr(distributed, "distributed_evaluation")  # the host shares the work from 6.2 on
+    helps = hasattr(distributed, "distributed_evaluation")  # sentence-transformers shares the work from 6.2 on
     for rank in ranks if helps else ranks[:1]:
         assert max(rank["embedded"]) == (4, True) and {autocast for _, autocast in rank["embedded"]} == {True}

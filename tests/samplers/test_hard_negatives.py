@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers.base import DefaultBatchSampler
 
-import st_biomed.samplers.arguments
+import st_biomed.samplers.batch_factories
 import st_biomed.samplers.neighbor_table
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term
@@ -210,7 +210,7 @@ def test_another_process_makes_the_same_batches(tmp_path, monkeypatch):
     dataset = names_dataset(TOY)
     frozen = pickle.dumps(HardNegativeBatches.of(TOY, TOY.save(tmp_path / "toy"), plan=PLAN))
     assert len(frozen) < 1_000
-    monkeypatch.setattr(st_biomed.samplers.arguments, "_TERMINOLOGIES", {})
+    monkeypatch.setattr(st_biomed.samplers.batch_factories, "_TERMINOLOGIES", {})
     made = pickle.loads(frozen)(dataset, PLAN.batch_size, True, seed=3)
     assert isinstance(made, HardNegativeBatchSampler)
     made.use(sampler(TOY, seed=3).table)

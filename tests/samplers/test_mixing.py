@@ -87,7 +87,7 @@ def test_temperature_one_takes_every_batch_once():
 
 
 def test_processes_are_on_the_same_dataset_at_the_same_step(two_processes):
-    """Would catch the host's mixing, under which a loss that gathers waits forever; dealt as accelerate deals."""
+    """Would catch sentence-transformers' mixing, under which a loss that gathers waits forever; dealt as accelerate deals."""
     sampler = mixed(20, 44, 12)
     steps = [owners(sampler, list(BatchSamplerShard(sampler, 2, rank, even_batches=False))) for rank in range(2)]
     assert steps[0] == steps[1]
@@ -167,7 +167,7 @@ def test_a_temperature_below_one_is_refused(temperature):
 
 
 def test_one_dataset_object_under_two_names_is_refused():
-    """Would catch training one loss on everything: the host writes the last name into the shared object."""
+    """Would catch training one loss on everything: sentence-transformers writes the last name into the shared object."""
     (part,) = datasets(16)
     with pytest.raises(InputError, match="two names share one dataset object"):
         RankAlignedMixing()(ConcatDataset([part, part]), [ShuffledBatchSampler(part, B)] * 2)

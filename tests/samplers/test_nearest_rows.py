@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import st_biomed.samplers.arguments
+import st_biomed.samplers.batch_factories
 import st_biomed.samplers.neighbor_table
 from st_biomed.errors import InputError
 from st_biomed.samplers.neighbor_table import NeighborTable, nearest_rows

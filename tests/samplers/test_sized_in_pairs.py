@@ -12,7 +12,7 @@ from torch.utils.data import ConcatDataset
 
 from st_biomed.errors import InputError
 from st_biomed.samplers import HierarchyBatches, PairBatches, RankAlignedMixing, SynonymBatches
-from st_biomed.samplers.arguments import TrainingBatches
+from st_biomed.samplers.batch_factories import TrainingBatches
 from st_biomed.terminology import Terminology
 from st_biomed.training.source_arguments import SourceArguments
 from st_biomed.training_data import names_dataset

@@ -1,4 +1,4 @@
-"""The batches as the host trains on them: through its training arguments, its data loader and its checkpoints."""
+"""The batches as sentence-transformers trains on them: through its training arguments, its data loader and its checkpoints."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformerTrainer, SentenceTransforme
 from sentence_transformers.base import DefaultBatchSampler
 from torch import nn
 
-import st_biomed.samplers.arguments
+import st_biomed.samplers.batch_factories
 import st_biomed.samplers.hierarchy
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
@@ -136,7 +136,7 @@ def test_evaluation_goes_through_its_dataset_in_order(tiny_bert, tmp_path, caplo
     """Would catch evaluation on drawn batches, and a training set that is taken for an evaluation set in silence."""
     held_out = names_dataset(TOY).select(range(0, 60, 2))
     loss = Recorder(tiny_bert)
-    st_biomed.samplers.arguments._say_in_order.cache_clear()
+    st_biomed.samplers.batch_factories._say_in_order.cache_clear()
     with caplog.at_level(logging.WARNING, logger="st_biomed"):
         trainer = train(
             tiny_bert,
@@ -177,7 +177,7 @@ def test_another_process_loads_the_terminology(make, tmp_path, monkeypatch):
     here = make(TOY)(dataset, B, True, seed=3)
     frozen = pickle.dumps(make(TOY, TOY.save(tmp_path / "toy")))
     assert len(frozen) < 1_000
-    monkeypatch.setattr(st_biomed.samplers.arguments, "_TERMINOLOGIES", {})
+    monkeypatch.setattr(st_biomed.samplers.batch_factories, "_TERMINOLOGIES", {})
     monkeypatch.setattr(st_biomed.samplers.hierarchy, "_HIERARCHIES", {})
     assert list(pickle.loads(frozen)(dataset, B, True, seed=3)) == list(here)
 
@@ -185,7 +185,7 @@ def test_another_process_loads_the_terminology(make, tmp_path, monkeypatch):
 def test_a_terminology_that_cannot_be_found_is_named(tmp_path, monkeypatch):
     batches, dataset = SynonymBatches.of(TOY), names_dataset(TOY)
     other = SynonymBatches.of(TOY, Terminology.read("toy", trees=2).save(tmp_path / "other"))
-    monkeypatch.setattr(st_biomed.samplers.arguments, "_TERMINOLOGIES", {})
+    monkeypatch.setattr(st_biomed.samplers.batch_factories, "_TERMINOLOGIES", {})
     with pytest.raises(InputError, match="is not in memory: make the batches with"):
         batches(dataset, B, True)
     with pytest.raises(InputError, match="other: holds terminology"):
@@ -204,7 +204,7 @@ def test_the_distances_travel_with_the_batches(tmp_path, monkeypatch):
         names_per_partner=2,
     )
     frozen = pickle.dumps(made)
-    monkeypatch.setattr(st_biomed.samplers.arguments, "_TERMINOLOGIES", {})
+    monkeypatch.setattr(st_biomed.samplers.batch_factories, "_TERMINOLOGIES", {})
     monkeypatch.setattr(st_biomed.samplers.hierarchy, "_HIERARCHIES", {})
     sampler = pickle.loads(frozen)(names_dataset(TOY), B, True)
     assert sampler.partners == (0, 0, 3, 1, 0)
@@ -244,7 +244,7 @@ def test_a_function_without_a_name_stays_in_its_process(monkeypatch):
 
 
 def test_without_names_datasets_are_known_by_their_rows():
-    """The host tells no names where there is one loss for all."""
+    """sentence-transformers tells no names where there is one loss for all."""
     relations = relation_pairs(TOY)
     batches = BatchesByName({"names": SynonymBatches.of(TOY), "relations": ShuffledBatches.of(relations)})
     assert isinstance(batches(names_dataset(TOY), B, True), SynonymBatchSampler)

@@ -10,7 +10,7 @@ from transformers import TrainingArguments
 
 from st_biomed.errors import InputError
 from st_biomed.settings.extended_yaml import extended_yaml
-from st_biomed.settings.recipe import filled, read_settings, run_recipe
+from st_biomed.settings.recipe import fill_dataclass, read_settings, run_recipe
 
 
 @dataclass
@@ -84,7 +84,7 @@ class LaterHost(TrainingArguments):
 
 
 def test_a_name_of_the_host_is_that_of_the_recipe(tmp_path: Path):
-    """Catches a minor version of the host that ends every recipe in a conflict of its arguments."""
+    """Catches a minor version of sentence-transformers that ends every recipe in a conflict of its arguments."""
     (tmp_path / "a.yaml").write_text("alpha: 2\n")
     for argv in ([str(tmp_path / "a.yaml")], ["--alpha", "2"]):
         own, host = read_settings((Example, LaterHost), [*argv, "--output_dir", str(tmp_path), "--use_cpu", "true"])
@@ -102,7 +102,7 @@ class Written:
 
 
 def test_a_dataclass_is_filled_from_what_is_written():
-    found = filled(Written, {"share": 1, "lists": ["a"], "theta": None}, "x.yaml", name="own")
+    found = fill_dataclass(Written, {"share": 1, "lists": ["a"], "theta": None}, "x.yaml", name="own")
     assert found == Written("own", 1, 1, ["a"], None)
 
 
@@ -123,7 +123,7 @@ def test_a_dataclass_is_filled_from_what_is_written():
 def test_what_is_written_is_checked_by_the_types_of_the_fields(values, message: str):
     """Would catch a truth value taken for a number, and a list that is looked at from outside alone."""
     with pytest.raises(InputError, match=message):
-        filled(Written, values, "x.yaml", name="own")
+        fill_dataclass(Written, values, "x.yaml", name="own")
 
 
 def test_a_missing_file_a_folder_and_an_unknown_argument_are_named(tmp_path: Path):

@@ -29,7 +29,7 @@ except SystemExit as end:
 
 @pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
 def test_the_arguments_that_are_written_are_those_of_the_classes(path: Path):
-    """Catches a dataclass that moved, or that of another version of the host, which the sources do not tell."""
+    """Catches a dataclass that moved, or that of another version of sentence-transformers, which the sources do not tell."""
     kinds = arguments_of(path)
     found = written_arguments(path)
     assert found is not None
@@ -40,7 +40,7 @@ def test_the_arguments_that_are_written_are_those_of_the_classes(path: Path):
 
 
 def test_a_name_of_two_classes_is_that_of_the_first(tmp_path: Path):
-    """Catches an argument of a recipe that is checked as the one that the host gives its name."""
+    """Catches an argument of a recipe that is checked as the one that sentence-transformers gives its name."""
     (tmp_path / "recipe.py").write_text(
         "class Own:\n    n: int = 1\nclass Host:\n    n: float = 1.0\n    m: str = ''\nread_settings((Own, Host), None)\n"
     )

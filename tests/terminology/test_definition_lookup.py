@@ -61,15 +61,15 @@ def share_a_name(concept: str, other: str) -> bool:
 def test_a_loop_over_all_pairs_gives_the_same(terminology: Terminology) -> None:
     """Catches a definition that is a negative of an ambiguous name's other concept, and of its own name."""
     lookup, labels, rows = DefinitionLookup(terminology), everything(terminology), label_rows(terminology)
-    same, neither = lookup.same_concept(labels, labels), lookup.neither(labels, labels)
+    same, ignored_pairs = lookup.same_concept(labels, labels), lookup.ignored_pairs(labels, labels)
     for i, (text, defines, concepts) in enumerate(rows):
         for j, (other_text, other_defines, others) in enumerate(rows):
             assert bool(same[i, j]) == bool(concepts & others), (text, other_text)
             assert bool(lookup.same_text(labels[i : i + 1], labels[j : j + 1])) == (text == other_text)
             near = (defines or other_defines) and any(share_a_name(a, b) for a in concepts for b in others)
             expected = not concepts & others and (near or text == other_text)
-            assert bool(neither[i, j]) == expected, (text, other_text)
-    assert neither.any()
+            assert bool(ignored_pairs[i, j]) == expected, (text, other_text)
+    assert ignored_pairs.any()
 
 
 def test_pairs_by_hand(terminology: Terminology) -> None:
@@ -92,8 +92,8 @@ def test_between_names_all_is_as_without_definitions(terminology: Terminology) -
     """Catches a loss on names alone that changes with the lookup."""
     labels = torch.arange(terminology.n_texts)
     plain, defined = ConceptLookup(terminology), DefinitionLookup(terminology)
-    assert plain.neither(labels, labels) is None
-    names = defined.neither(labels, labels)
+    assert plain.ignored_pairs(labels, labels) is None
+    names = defined.ignored_pairs(labels, labels)
     assert not names.any()
     for mask in (True, False):
         for found, expected in zip(
@@ -111,12 +111,12 @@ def test_between_names_all_is_as_without_definitions(terminology: Terminology) -
 def test_batches_of_different_sizes_and_none(terminology: Terminology) -> None:
     """Catches rows and columns exchanged, which a square batch does not show."""
     lookup, labels = DefinitionLookup(terminology), everything(terminology)
-    whole = lookup.neither(labels, labels)
+    whole = lookup.ignored_pairs(labels, labels)
     few = labels[torch.tensor([13, 2, 8])]
-    assert torch.equal(lookup.neither(few, labels), whole[few])
-    assert torch.equal(lookup.neither(labels, few), whole[:, few])
-    assert lookup.neither(labels[:0], labels).shape == (0, len(labels))
-    assert lookup.neither(few, labels[:0]).shape == (3, 0)
+    assert torch.equal(lookup.ignored_pairs(few, labels), whole[few])
+    assert torch.equal(lookup.ignored_pairs(labels, few), whole[:, few])
+    assert lookup.ignored_pairs(labels[:0], labels).shape == (0, len(labels))
+    assert lookup.ignored_pairs(few, labels[:0]).shape == (3, 0)
 
 
 def test_labels_beyond_the_definitions_are_refused(terminology: Terminology) -> None:
@@ -138,7 +138,7 @@ def test_without_definitions_there_is_none() -> None:
 def test_it_is_pickled_and_named(terminology: Terminology) -> None:
     lookup, labels = DefinitionLookup(terminology), everything(terminology)
     again = pickle.loads(pickle.dumps(lookup))
-    assert torch.equal(again.neither(labels, labels), lookup.neither(labels, labels))
+    assert torch.equal(again.ignored_pairs(labels, labels), lookup.ignored_pairs(labels, labels))
     assert repr(lookup) == f"DefinitionLookup(7 texts, 8 definitions, terminology {terminology.digest[:12]})"
 
 
@@ -146,6 +146,6 @@ def test_no_ambiguity_at_all(terminology: Terminology) -> None:
     """Catches the short way for unambiguous texts where a definition is ambiguous."""
     plain = terminology.subset(codes=["X:RHINITIS", "X:FEVER"])
     lookup, labels = DefinitionLookup(plain), everything(plain)
-    assert lookup.unambiguous and not lookup.neither(labels, labels).any()
+    assert lookup.unambiguous and not lookup.ignored_pairs(labels, labels).any()
     both = terminology.subset(codes=["X:FEVER", "X:ORGAN"])
     assert ConceptLookup(both).unambiguous and not DefinitionLookup(both).unambiguous

@@ -44,7 +44,7 @@ def test_an_unknown_precision_is_refused(tmp_path: Path):
 
 @pytest.mark.parametrize("metric", [None, "eval_loss", "dev_acc"])
 def test_the_best_weights_are_kept_by_a_measured_figure(metric: str | None, tmp_path: Path):
-    """Catches the host's default, a loss that nothing computes: a traceback at the first evaluation."""
+    """Catches sentence-transformers' default, a loss that nothing computes: a traceback at the first evaluation."""
     best = {"load_best_model_at_end": True, "metric_for_best_model": metric}
     training = arguments(tmp_path, eval_strategy="steps", eval_steps=2, save_steps=2, **best)
     dev: Any = SimpleNamespace(primary_metric="sequential_score")

@@ -60,7 +60,7 @@ def test_a_metric_of_the_evaluation_is_taken_and_another_is_one_line(
 def test_no_recipe_trains_for_a_metric_that_nothing_gives(
     recipe: str, name: str, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """Catches the host's KeyError after the first evaluation."""
+    """Catches sentence-transformers' KeyError after the first evaluation."""
     sources = sources_of(tmp_path, tiny_bert_folder, monkeypatch)
     monkeypatch.setattr(Trainer, "train", lambda *_, **__: pytest.fail("it was trained"))
     mistyped = ("--metric_for_best_model", f"{name}s", "--eval_strategy", "steps", "--new_head", "true")

@@ -29,11 +29,11 @@ NAMES = ["flu", "zoster", "other", "gout"]
 def test_without_a_weight_the_loss_stays_as_it_is(tiny_bert, tmp_path: Path):
     recipe = DistillationArguments()
     loss, rows = MultiSimilarityLoss(tiny_bert), Dataset.from_dict({"text": NAMES, "label": [0, 0, 1, 1]})
-    assert recipe.distilled(loss, tiny_bert, NAMES) is loss
-    assert recipe.distilled_rows(loss, tiny_bert, rows) == (rows, loss)
+    assert recipe.distill_loss(loss, tiny_bert, NAMES) is loss
+    assert recipe.distill_rows(loss, tiny_bert, rows) == (rows, loss)
     toy = Terminology.read("toy", definitions=True)
     part = OpenEncoderArguments().part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
-    assert recipe.distilled_parts({"synonyms": part}, tiny_bert, toy) == {"synonyms": part.loss}
+    assert recipe.distill_parts({"synonyms": part}, tiny_bert, toy) == {"synonyms": part.loss}
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_the_teacher_is_the_encoder_before_training(tiny_bert):
     """Catches vectors with dropout, of another order, or of weights that have moved."""
     tiny_bert.train()
     expected = tiny_bert.encode(NAMES)
-    loss = DistillationArguments(distillation=2.0).distilled(MultiSimilarityLoss(tiny_bert), tiny_bert, NAMES)
+    loss = DistillationArguments(distillation=2.0).distill_loss(MultiSimilarityLoss(tiny_bert), tiny_bert, NAMES)
     assert isinstance(loss, DistilledLoss) and loss.distillation.weight == 2.0
     with torch.no_grad():
         for parameter in tiny_bert.parameters():
@@ -74,7 +74,7 @@ def test_parts_share_one_teacher_in_which_relations_find_their_names(tiny_bert, 
     toy = Terminology.read("toy", definitions=True)
     recipe = OpenEncoderArguments(distillation=3.0)
     parts = {name: recipe.part(name, tiny_bert, toy, tmp_path / "terminology", 0) for name in PARTS}
-    losses = recipe.distilled_parts(parts, tiny_bert, toy)
+    losses = recipe.distill_parts(parts, tiny_bert, toy)
     tables = [losses[name].distillation.teacher for name in PARTS]
     assert all(table is tables[0] for table in tables) and len(tables[0]) == toy.n_texts + toy.n_definitions
     for name, loss in losses.items():
@@ -89,7 +89,7 @@ def test_parts_share_one_teacher_in_which_relations_find_their_names(tiny_bert, 
         alone = part.loss.compute_loss_from_embeddings(embeddings, labels)
         held = loss.compute_loss_from_embeddings(embeddings, labels)
         torch.testing.assert_close(held, alone, atol=1e-5, rtol=0)  # the encoder is its own teacher as yet
-    only = recipe.distilled_parts({"relations": recipe.part("relations", tiny_bert, toy, tmp_path, 0)}, tiny_bert, toy)
+    only = recipe.distill_parts({"relations": recipe.part("relations", tiny_bert, toy, tmp_path, 0)}, tiny_bert, toy)
     assert len(only["relations"].distillation.teacher) == toy.n_texts
 
 
@@ -99,7 +99,7 @@ def test_names_of_chosen_sources_are_found_by_their_text_id(tiny_bert, tmp_path:
     recipe = OpenEncoderArguments(distillation=3.0)
     part = recipe.part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
     part = part._replace(rows=part.rows.select(range(5, toy.n_texts)))
-    teacher = recipe.distilled_parts({"synonyms": part}, tiny_bert, toy)["synonyms"].distillation.teacher
+    teacher = recipe.distill_parts({"synonyms": part}, tiny_bert, toy)["synonyms"].distillation.teacher
     found = teacher[list(part.rows["label"])[-3:]]
     np.testing.assert_allclose(found, tiny_bert.encode(list(part.rows["text"])[-3:]), atol=2e-3)
 
@@ -116,7 +116,7 @@ def test_texts_with_one_label_have_rows_of_their_own(tiny_bert):
             return super().compute_loss_from_embeddings(embeddings, labels)
 
     given = Watched(tiny_bert, miner=None)
-    relabeled, loss = DistillationArguments(distillation=1.0).distilled_rows(given, tiny_bert, rows)
+    relabeled, loss = DistillationArguments(distillation=1.0).distill_rows(given, tiny_bert, rows)
     assert list(relabeled["label"]) == [0, 1, 2, 0] and list(rows["label"]) == [7, 7, 2, 7]
     assert relabeled.with_format(None)[:] == rows[:], "a sampler reads the labels"
     batch = relabeled[[2, 1, 3]]
@@ -135,7 +135,7 @@ def test_bergamot_holds_the_names_of_its_targets():
     graph = GraphBatch(torch.tensor([[[3, 1, 0], [2, 5, 4]]]), torch.tensor([[[0], [2], [0]]]))
     labels = torch.tensor([[8, 0], [3, 5]])
     without = loss.compute_loss_from_embeddings([texts], labels, graph)
-    held = DistillationArguments(distillation=2.0)._held(loss, teacher)
+    held = DistillationArguments(distillation=2.0)._distill(loss, teacher)
     assert held is loss and held.get_config_dict()["distillation"]["weight"] == 2.0 and "park2019" in held.citation
     found = held.compute_loss_from_embeddings([texts], labels, graph)
     expected = SelfDistillationLoss(None, teacher, 2.0).compute_loss_from_embeddings(

@@ -79,7 +79,7 @@ def test_the_best_weights_are_loaded(tiny_bert: SentenceTransformer, tmp_path: P
 def test_a_best_checkpoint_that_was_set_aside_is_missed_before_training(
     tiny_bert: SentenceTransformer, tmp_path: Path
 ):
-    """Catches the last weights in place of the best, which the host forgets where their checkpoint has another name."""
+    """Catches the last weights in place of the best, which sentence-transformers forgets where their checkpoint has another name."""
     train(tiny_bert, tmp_path, Watch())
     best = (tmp_path / "checkpoint-2").rename(tmp_path / "earlier-checkpoint-2")
     with pytest.raises(InputError, match=r"its best checkpoint, with score 1\.0000, is not where it was: rename"):
@@ -96,6 +96,6 @@ def test_a_model_that_is_frozen_as_a_whole_is_refused(tiny_bert: SentenceTransfo
 
 
 def test_weights_that_were_not_loaded_are_an_error(tiny_bert: SentenceTransformer, tmp_path: Path):
-    """Catches the release of the last weights as the best ones: the host only logs the error."""
+    """Catches the release of the last weights as the best ones: sentence-transformers only logs the error."""
     with pytest.raises(InputError, match=r"checkpoint-2: is the best checkpoint, and its weights were not loaded"):
         train(tiny_bert, tmp_path, Watch(damaged=2))

@@ -18,7 +18,7 @@ from transformers import TrainerCallback
 from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss
-from st_biomed.training.checkpoints import damage, whole_checkpoints
+from st_biomed.training.checkpoints import damage, with_complete_checkpoints
 from st_biomed.training.moving_average import FILE_NAME, MovingAverageCallback
 
 NAMES = ["flu", "flue", "gout", "gots", "pox", "poxe", "kuru", "kurs"]
@@ -85,7 +85,7 @@ def run(folder: Path, out: Path, callbacks: list[TrainerCallback], **options: An
         loss=MultiSimilarityLoss(model, miner=None),
         evaluator=evaluator,
         eval_dataset=eval_dataset,
-        callbacks=whole_checkpoints(*callbacks),
+        callbacks=with_complete_checkpoints(*callbacks),
     ).train(resume_from_checkpoint=resume)
     return model
 

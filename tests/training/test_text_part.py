@@ -61,7 +61,7 @@ def test_the_part_is_held_by_its_own_vectors(
     )
     toy = Terminology.read("toy", definitions=True)
     parts = {name: recipe.part(name, tiny_bert, toy, tmp_path / "toy", 0) for name in ("synonyms", "texts")}
-    losses = recipe.distilled_parts(parts, tiny_bert, toy)
+    losses = recipe.distill_parts(parts, tiny_bert, toy)
     assert list(losses) == ["synonyms", "texts"] and type(losses["texts"]) is kind
     loss = getattr(losses["texts"], "loss", losses["texts"])
     assert (loss.weight, loss.target, loss.share) == (3.0, "vectors", 0.75)

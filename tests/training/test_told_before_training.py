@@ -14,7 +14,7 @@ from st_biomed.encoder.case import ignores_case
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
-from st_biomed.training.encoder_run import measure_before
+from st_biomed.training.encoder_run import evaluate_base_model
 
 SOURCE = SourceInfo("A", "A", license="CC0-1.0", redistributable=True)
 APART = Terminology.from_records([SOURCE, Term("A:1", "Acute disease"), Term("A:2", "acute disease")], SOURCE)
@@ -37,7 +37,7 @@ def told(model: SentenceTransformer, train: Terminology | None, folder: Path) ->
     training = SentenceTransformerTrainingArguments(output_dir=str(folder), report_to="none", use_cpu=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        assert measure_before(EvaluatorSuite([]), model, training, train) == {}
+        assert evaluate_base_model(EvaluatorSuite([]), model, training, train) == {}
     return [str(warning.message) for warning in caught if "terminology" in str(warning.message)]
 
 

@@ -35,7 +35,7 @@ def test_the_dataset_says_where_its_labels_come_from(tmp_path):
 
 
 def test_two_datasets_of_names_are_two_objects_over_the_same_strings():
-    """Would catch a cached dataset: the host writes the name of a training set into the object."""
+    """Would catch a cached dataset: sentence-transformers writes the name of a training set into the object."""
     first, second = names_dataset(TOY), names_dataset(TOY)
     assert first is not second
     first.set_transform(lambda batch: {**batch, "dataset_name": ["x"] * len(batch["text"])})
@@ -45,7 +45,7 @@ def test_two_datasets_of_names_are_two_objects_over_the_same_strings():
 
 
 def test_labels_are_read_past_formats_transforms_and_selections():
-    """Would catch reading through the host's transform, or around a selection."""
+    """Would catch reading through sentence-transformers' transform, or around a selection."""
     dataset = names_dataset(TOY).select([7, 3, 5])
     assert labels_of(dataset).tolist() == [7, 3, 5]
     dataset.set_transform(lambda batch: {"text": ["?"] * len(batch["text"])})
@@ -77,7 +77,7 @@ def test_a_dataset_of_another_kind_is_refused(columns, message):
 
 
 def test_no_text_column_is_the_beginning_of_another():
-    """Would catch ``name`` beside ``name_b``: the host gives the features of the one to the other too."""
+    """Would catch ``name`` beside ``name_b``: sentence-transformers gives the features of the one to the other too."""
     for kind in (NAMES, RELATIONS):
         for a in kind.texts:
             assert not [b for b in kind.texts if b != a and b.startswith(f"{a}_")]

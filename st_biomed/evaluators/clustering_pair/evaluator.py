@@ -11,7 +11,7 @@ import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.clustering_pair.term_rows import one_term_per_wording, split_rows
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.files.delimited import read_table
@@ -206,7 +206,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
 
     # ------------------------------------------------------------------ measuring
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; the units are the concepts, see ``concept_counts``."""
         vectors = embed.pass_through(self.texts)
         levels: PairLevels
@@ -215,10 +215,10 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         else:
             levels = ListedPairLevels(vectors, self.gold, self._neighbors(vectors, embed))
         searched = PUBLISHED_THETAS if self.theta_search == "grid" else None
-        theta = self.theta if self.validation is None else self.validation.observe(embed).metrics["theta"]
+        theta = self.theta if self.validation is None else self.validation.compute_metrics(embed).metrics["theta"]
         metrics = clustering_pair_metrics(levels, searched if theta is None else [theta])
         rows = concept_counts(levels, self.gold, self.concepts, metrics["theta"])
-        return Observation(metrics | {"n_short": float(len(self.short))}, {"f1": Units("concept", rows, "f1")})
+        return EvaluationResult(metrics | {"n_short": float(len(self.short))}, {"f1": Units("concept", rows, "f1")})
 
     def _neighbors(self, vectors: np.ndarray, embed: EmbedOnce) -> np.ndarray:
         """The k nearest other terms of each term, -1 for one that is not measured, ``[N, <= k]``."""

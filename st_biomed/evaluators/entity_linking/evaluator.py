@@ -12,7 +12,7 @@ import numpy as np
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, digest_of_documents, documents_of
 from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
@@ -92,7 +92,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             print(evaluator.predictions.compare(first))
     """
 
-    tells_tasks = True
+    uses_task_prompts = True
 
     def __init__(
         self,
@@ -163,7 +163,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     # ------------------------------------------------------------------ measuring
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; ``predictions`` is updated. The units are the mentions, or their documents."""
         mentions, names = embed.of_task("query"), embed.of_task("document")
         search = RunningNearest(
@@ -181,7 +181,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         self.predictions = self._predictions(ranks[self.scoring.rank_unit][0], entries, scores)
         found = self.predictions.ranks
         units = {f"acc@{k}": Units("mention", found <= k, clusters=self._documents) for k in sorted(self.ks)}
-        return Observation(self._metrics(ranks), units)
+        return EvaluationResult(self._metrics(ranks), units)
 
     # ------------------------------------------------------------------ scoring
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.metrics.significance import Units
@@ -30,7 +30,7 @@ class FoldsEvaluator(EmbeddingEvaluator):
         InputError: No fold, or folds with different ``ks`` or ``by_document``.
     """
 
-    tells_tasks = True
+    uses_task_prompts = True
 
     def __init__(self, folds: Sequence[EntityLinkingEvaluator], **options: Unpack[EvaluatorOptions]) -> None:
         super().__init__(primary="acc@1", **options)
@@ -41,17 +41,17 @@ class FoldsEvaluator(EmbeddingEvaluator):
                 raise InputError(f"folds: expected the same {argument} in each, found {sorted(values)}")
         self.folds = list(folds)
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The mean of the metrics of all folds; a subset such as the refined set may be empty in some folds."""
         times = Counter(name for fold in self.folds for name in fold.names.texts)
         if shared := [name for name, n in times.items() if n > 1]:
             embed.of_task("document")(shared)  # and keep them: a fold would let the names of its dictionary go
-        return _mean([fold.observe(embed) for fold in self.folds])
+        return _mean([fold.compute_metrics(embed) for fold in self.folds])
 
     def measure_folds(self, embed_of: Callable[[EntityLinkingEvaluator], Embed]) -> dict[str, float]:
         """The prefixed metrics with a way to embed for each fold, such as one that is fitted on its dictionary."""
         self._announce(-1, -1)
-        observed = _mean([fold.observe(EmbedOnce(embed_of(fold))) for fold in self.folds])
+        observed = _mean([fold.compute_metrics(EmbedOnce(embed_of(fold))) for fold in self.folds])
         return self._report(observed, None, -1, -1)
 
     @property
@@ -76,11 +76,11 @@ class FoldsEvaluator(EmbeddingEvaluator):
         return self.folds[0].citation
 
 
-def _mean(observations: Sequence[Observation]) -> Observation:
+def _mean(observations: Sequence[EvaluationResult]) -> EvaluationResult:
     """The mean of the metrics, and the units of all folds."""
     metrics, units = zip(*observations)
     in_folds = {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]}
-    return Observation(mean_of_folds(metrics), in_folds)
+    return EvaluationResult(mean_of_folds(metrics), in_folds)
 
 
 def mean_of_folds(metrics: Sequence[Mapping[str, float]], prefix: str = "") -> dict[str, float]:

@@ -14,12 +14,12 @@ import numpy as np
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_name
 from st_biomed.linking_data.records import Mention
-from st_biomed.linking_data.resemblance import resembling
+from st_biomed.linking_data.resemblance import near_any
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
 from st_biomed.neighbors import SIMILARITIES
 
 if TYPE_CHECKING:
-    from st_biomed.linking_data.resemblance import resembling
+    from st_biomed.linking_data.resemblance import near_any
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
 
 RANK_UNITS = ("name", "concept")
@@ -130,7 +130,7 @@ class LinkingQueries:
             unseen = [self._strings(mention, scoring) not in seen for mention in self.mentions]
             self.subsets["refined"] = np.array(unseen) & np.array([is_first[i] for i in rows])
             if distance:
-                alike = resembling(
+                alike = near_any(
                     [" ".join(self._strings(mention, scoring)) for mention in self.mentions],
                     sorted(" ".join(strings) for strings in seen),
                     distance,

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.vector_scorer import scorer_from_vectors
 from st_biomed.metrics.link_prediction import SIDES, KnownTriples, Scorer, rank_metrics, rank_triples
@@ -144,12 +144,12 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         self._announce(epoch, steps)
         return self._report(self._observed(scorer), output_path, epoch, steps)
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; the units are the triples, each with the mean over its two sides."""
         train = self.train if self.translate else None
         return self._observed(scorer_from_vectors(embed(self.entities), self.similarity, train=train))
 
-    def _observed(self, scorer: Scorer) -> Observation:
+    def _observed(self, scorer: Scorer) -> EvaluationResult:
         ranks = {
             side: rank_triples(scorer, self.triples, side, n_entities=len(self.entities), known=self._known)
             for side in SIDES
@@ -175,7 +175,7 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         filtered = realistic["filtered"]
         units = {"filtered_mrr": Units("triple", (1 / filtered).mean(axis=1))}
         units |= {f"filtered_hits@{k}": Units("triple", (filtered <= k).mean(axis=1)) for k in self.ks}
-        return Observation(metrics, units)
+        return EvaluationResult(metrics, units)
 
     def _metrics_of(self, ranks: Mapping[str, np.ndarray]) -> dict[str, float]:
         """Metrics over both sides of each setting, from ranks ``[Q, 2]``."""

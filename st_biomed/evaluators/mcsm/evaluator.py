@@ -12,7 +12,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.hierarchy.concept_types import ConceptTypes
 from st_biomed.metrics.mcsm import largest_mcsm, mcsm_scores, type_gains, without_self
@@ -143,7 +143,7 @@ class MCSMEvaluator(EmbeddingEvaluator):
         names = chosen.codes if keys == "codes" else terminology.texts["text"].take(texts).to_pylist()
         return cls(names, chosen, last_type_only=last_type_only, **options)
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; the units are the concepts that have a type."""
         vectors = embed.pass_through(self.texts)
         if len(self.texts) < len(self.rows):
@@ -163,7 +163,7 @@ class MCSMEvaluator(EmbeddingEvaluator):
         columns = np.stack([2 * types.indices, 2 * types.indices + 1], axis=1).ravel()
         starts = np.append(0, 2 * np.cumsum(types.counts[typed]))
         rows = csr_array((pairs, columns, starts), shape=(len(typed), 2 * n_types))
-        return Observation(metrics, {"mcsm": Units("concept", rows, "macro_mean")})
+        return EvaluationResult(metrics, {"mcsm": Units("concept", rows, "macro_mean")})
 
     @cached_property
     def concepts_digest(self) -> str:

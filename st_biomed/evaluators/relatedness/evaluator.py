@@ -12,7 +12,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.metrics.cosine import cosine_of_pairs
@@ -122,12 +122,14 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         evaluator.n_missing += n_unscored
         return evaluator
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; the units are the pairs."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
         metrics = {"spearman": spearman(cosines, self.scores), "pearson": _pearson(cosines, self.scores)}
         metrics |= {"n": float(len(cosines)), "n_missing": float(self.n_missing)}
-        return Observation(metrics, {"spearman": Units("pair", np.stack([cosines, self.scores], axis=1), "spearman")})
+        return EvaluationResult(
+            metrics, {"spearman": Units("pair", np.stack([cosines, self.scores], axis=1), "spearman")}
+        )
 
     @property
     def headline(self) -> dict[str, str]:

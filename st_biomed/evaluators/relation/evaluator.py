@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDraw, draw_relation_pairs
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
@@ -38,7 +38,7 @@ class RelationEvaluator(EmbeddingEvaluator):
     relation ``<relation>/auc``, ``<relation>/n``, the number of its pairs, and ``<relation>/power``.
 
     Cosines have no direction, so a relation and its inverse have the same pairs. They count as two relations in the mean;
-    intervals and tests draw their pairs once for both, see :class:`~st_biomed.metrics.relation_draws.RelationScores`.
+    intervals and tests draw their pairs once for both, see :class:`~st_biomed.metrics.relation_draws.RelationAUCResampler`.
 
     Args:
         positives: Relation to its pairs of names, or of codes if vectors are looked up by codes.
@@ -215,7 +215,7 @@ class RelationEvaluator(EmbeddingEvaluator):
 
     # ------------------------------------------------------------------ measuring
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; the units are the pairs."""
         vectors = embed(self.texts)
 
@@ -230,7 +230,7 @@ class RelationEvaluator(EmbeddingEvaluator):
         metrics = macro | {key: float(n) for key, n in counts.items()} | metrics
         measured = [*self.positives.values(), *(negatives.values() if isinstance(negatives, dict) else [negatives])]
         pairs = np.unique(unordered_pairs(np.concatenate(measured)), return_inverse=True)[1]
-        return Observation(
+        return EvaluationResult(
             metrics, {"macro_auc": Units("pair", relation_rows(positives, unrelated, pairs), "macro_auc")}
         )
 

@@ -170,7 +170,7 @@ class RelatedPairs:
         return ends[0], ends[1]
 
     def _rng(self, purpose: str, label: str) -> np.random.Generator:
-        """Randomness that depends on the seed and on what it is for, and on nothing drawn before."""
+        """An independent generator for one purpose and label, whatever was drawn before."""
         return np.random.default_rng([self.seed, zlib.crc32(f"{purpose} {label}".encode())])
 
     @cached_property

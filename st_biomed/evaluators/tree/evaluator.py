@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions, Observation
+from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.tree.pairs import draw_pairs
@@ -40,7 +40,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         distances: Distance of each pair, ``[N]`` integers from 0; at least two different ones.
         trees: Name of the tree or source of each pair, ``[N]``.
         subtrees: Numbers of the sub-trees that the two texts of each pair belong to, ``[N, 2]``. If there are many, the
-            interval and the paired test draw sub-trees, see :class:`~st_biomed.metrics.distance_draws.DistanceScores`.
+            interval and the paired test draw sub-trees, see :class:`~st_biomed.metrics.distance_draws.DistanceAUCResampler`.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
@@ -181,14 +181,14 @@ class TreeEvaluator(EmbeddingEvaluator):
 
     # ------------------------------------------------------------------ measuring
 
-    def observe(self, embed: EmbedOnce) -> Observation:
+    def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above: first over all pairs, then the mean over trees, then each tree."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
         metrics = discrimination(cosines, self.distances)
         columns = [cosines, self.distances, *(() if self.subtrees is None else self.subtrees.T)]
         units = {"mean_auc": Units("pair", np.stack(columns, axis=1), "mean_auc")}
         if self.trees is None:
-            return Observation(metrics, units)
+            return EvaluationResult(metrics, units)
         per_tree = {}
         for tree in dict.fromkeys(self.trees):
             rows = self.trees == tree
@@ -198,7 +198,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         values = {key: [of_tree[key] for of_tree in per_tree.values() if key in of_tree] for key in metrics}
         metrics |= {f"macro_{key}": float(np.mean(of_trees)) for key, of_trees in values.items() if of_trees}
         metrics |= {f"{tree}/{key}": value for tree, of_tree in per_tree.items() for key, value in of_tree.items()}
-        return Observation(metrics, units)
+        return EvaluationResult(metrics, units)
 
     @property
     def headline(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file
 from st_biomed.files.encodings import UTF_8, known_encoding
-from st_biomed.files.gzipped import SUFFIX, opened
+from st_biomed.files.gzipped import SUFFIX, open_decompressed
 
 STREAM = "standard input"
 """The name of a source that is no file, for errors."""
@@ -73,7 +73,7 @@ class RawLines(Iterator[str]):
         return text.encode(self.encoding, "surrogateescape").decode("ascii", "surrogateescape")
 
     def _of_file(self, path: Path) -> Iterator[str]:
-        with opened(path) as (stream, _):
+        with open_decompressed(path) as (stream, _):
             yield from self._decoded(stream)
 
     def _decoded(self, lines: Iterable[bytes]) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_lines
-from st_biomed.files.encodings import settled
+from st_biomed.files.encodings import resolve_encoding
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.linking_data.annotated import Corpus, split_files
 from st_biomed.linking_data.gold_ids import gold_groups
@@ -99,7 +99,7 @@ class _Form(NamedTuple):
 
     def rows(self, file: Path, columns: list[str]) -> Iterator[tuple[int, dict[str, str]]]:
         """The non-blank lines: number, and cell by column."""
-        encoding = settled(check_file(file), self.encoding, self.tally)
+        encoding = resolve_encoding(check_file(file), self.encoding, self.tally)
         for line, content in read_lines(file, encoding=encoding):
             if not content.strip():
                 continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from st_biomed.linking_data.preparation.record import StepTally, taken
+from st_biomed.linking_data.preparation.record import StepTally, record_step
 from st_biomed.linking_data.records import LinkingDataset, Mention
 
 _COORDINATION = re.compile(r"\s*,?\s+(?:and/or|and|or|&|as well as)\s+(?:the\s+)?|\s*,\s+(?:the\s+)?|\s*/\s*")
@@ -23,7 +23,7 @@ def split_composites(dataset: LinkingDataset) -> LinkingDataset:
         split: tuple(_split(mention, tally) for mention in split_mentions)
         for split, split_mentions in dataset.mentions.items()
     }
-    return taken(dataset, "split_composites", tally, mentions=mentions)
+    return record_step(dataset, "split_composites", tally, mentions=mentions)
 
 
 def parts_of(text: str, n_parts: int) -> tuple[str, ...]:

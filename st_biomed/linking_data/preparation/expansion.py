@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.preparation.abbreviations import find_abbreviations
-from st_biomed.linking_data.preparation.record import StepTally, taken, with_mentions
+from st_biomed.linking_data.preparation.record import StepTally, record_step, with_mentions
 from st_biomed.linking_data.records import LinkingDataset, Mention
 
 
@@ -36,7 +36,7 @@ def expand_abbreviations(dataset: LinkingDataset, *, any_order: bool = False) ->
     tally = StepTally()
     mentions = with_mentions(dataset, expanded, tally, "expanded")
     label = "expand_abbreviations(any_order)" if any_order else "expand_abbreviations"
-    return taken(dataset, label, tally, mentions=mentions)
+    return record_step(dataset, label, tally, mentions=mentions)
 
 
 def expand(text: str, long_forms: Mapping[str, str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from st_biomed.linking_data.preparation.record import StepTally, taken
+from st_biomed.linking_data.preparation.record import StepTally, record_step
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
 from st_biomed.settings.keyword_options import listed
 
@@ -26,7 +26,7 @@ def merge_names(dataset: LinkingDataset, *, ignore_case: bool = False) -> Linkin
     tally.keep(len(merged))
     tally.drop("names merged into an equal one", len(dataset.dictionary) - len(merged))
     label = "merge_names(ignore_case)" if ignore_case else "merge_names"
-    return taken(dataset, label, tally, dictionary=LinkingDictionary.from_entries(merged.values()))
+    return record_step(dataset, label, tally, dictionary=LinkingDictionary.from_entries(merged.values()))
 
 
 ADDED_SPLITS = ("train", "dev")
@@ -62,7 +62,7 @@ def add_mentions(dataset: LinkingDataset, *, splits: str | Iterable[str] = ADDED
                     tally.drop("without a concept")
     tally.change("names that are new", len(merged) - n_before)
     dictionary = LinkingDictionary.from_entries(merged.values())
-    return taken(dataset, f"add_mentions({','.join(splits)})", tally, dictionary=dictionary)
+    return record_step(dataset, f"add_mentions({','.join(splits)})", tally, dictionary=dictionary)
 
 
 def _add(merged: dict[str, tuple[str, dict[str, None]]], name: str, ids: Iterable[str], ignore_case: bool) -> None:

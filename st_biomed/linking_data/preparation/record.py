@@ -33,7 +33,7 @@ class StepTally(Tally):
         return super().__str__() + "".join(f"; {n:,} {what}" for what, n in sorted(self.changed.items()))
 
 
-def taken(
+def record_step(
     dataset: LinkingDataset,
     step: str,
     tally: StepTally,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.preparation.record import StepTally, taken
+from st_biomed.linking_data.preparation.record import StepTally, record_step
 from st_biomed.linking_data.records import LinkingDataset, Mention
 from st_biomed.settings.keyword_options import listed
 
@@ -44,7 +44,7 @@ def refine(dataset: LinkingDataset, *, split: str = "test", seen: str | Iterable
             kept[key] = mention
             tally.keep()
     mentions = {**dataset.mentions, f"{split}_refined": tuple(kept.values())}
-    return taken(dataset, f"refine({split})", tally, mentions=mentions)
+    return record_step(dataset, f"refine({split})", tally, mentions=mentions)
 
 
 def _key(mention: Mention) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
-from st_biomed.linking_data.preparation.record import StepTally, taken, with_mentions, with_parts
+from st_biomed.linking_data.preparation.record import StepTally, record_step, with_mentions, with_parts
 from st_biomed.linking_data.records import LinkingDataset
 
 
@@ -32,7 +32,7 @@ def correct_spelling(dataset: LinkingDataset, *, path: str | Path) -> LinkingDat
 
     tally = StepTally()
     mentions = with_mentions(dataset, lambda mention: with_parts(mention, correct), tally, "corrected")
-    return taken(dataset, f"correct_spelling({Path(path).name})", tally, mentions=mentions)
+    return record_step(dataset, f"correct_spelling({Path(path).name})", tally, mentions=mentions)
 
 
 def read_spelling(path: str | Path) -> dict[str, str]:

@@ -6,7 +6,7 @@ import re
 import string
 from collections.abc import Callable
 
-from st_biomed.linking_data.preparation.record import StepTally, taken, with_mentions, with_parts
+from st_biomed.linking_data.preparation.record import StepTally, record_step, with_mentions, with_parts
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
 
 _PUNCTUATION = re.compile(rf"[\s{re.escape(string.punctuation)}]+")
@@ -37,6 +37,6 @@ def _rewritten(dataset: LinkingDataset, step: str, function: Callable[[str], str
     names = [function(name) or name for name in before.names]
     tally.read_kept(len(names))
     tally.change(f"names {what}", sum(old != new for old, new in zip(before.names, names)))
-    return taken(
+    return record_step(
         dataset, step, tally, mentions=mentions, dictionary=LinkingDictionary(names, before.ids, before.entry_ids)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from st_biomed.linking_data.preparation.record import StepTally, taken
+from st_biomed.linking_data.preparation.record import StepTally, record_step
 from st_biomed.linking_data.records import LinkingDataset
 
 
@@ -25,4 +25,4 @@ def drop_unknown(dataset: LinkingDataset) -> LinkingDataset:
         tally.read(len(mentions))
         tally.keep(len(kept))
         tally.drop(f"of concepts that the dictionary lacks, in {split}", len(mentions) - len(kept))
-    return taken(dataset, "drop_unknown", tally, mentions=remaining)
+    return record_step(dataset, "drop_unknown", tally, mentions=remaining)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from st_biomed.errors import check_name
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._grouping_nodes import grouping_nodes
-from st_biomed.readers._once import Once
 from st_biomed.records import Definition, Grouping, Parent, Record, Relation, Tally, Term, Xref
 
 # Of two displays of a concept, that of the code system precedes that of a value set, and this that of a concept map.
@@ -114,7 +114,7 @@ class Concepts:
         yield from self._links(named, groups)
 
     def _names(self, code: str, concept: _Concept) -> Iterator[Term]:
-        names = Once(self.tally, "repeated names of a concept")
+        names = DuplicateFilter(self.tally, "repeated names of a concept")
         first = True
         for _, (text, language, source) in sorted(concept.names, key=lambda ranked: ranked[0]):
             self.tally.read()
@@ -122,12 +122,12 @@ class Concepts:
                 self.tally.drop("names in other languages")
             elif not text:
                 self.tally.drop("empty names")
-            elif names.keeps(text, language):
+            elif names.keep(text, language):
                 yield Term(code, text, "preferred" if first else "synonym", language, source)
                 first = False
 
     def _definitions(self, code: str, concept: _Concept, names: set[str]) -> Iterator[Record]:
-        once = Once(self.tally, "repeated definitions of a concept")
+        once = DuplicateFilter(self.tally, "repeated definitions of a concept")
         for text, language, source in concept.definitions:
             self.tally.read()
             if not names:
@@ -140,12 +140,12 @@ class Concepts:
                 self.tally.drop("empty definitions")
             elif text in names:
                 self.tally.drop("definitions equal to a name of their concept")
-            elif once.keeps(text, language):
+            elif once.keep(text, language):
                 yield Definition(code, text, language, source)
 
     def _links(self, named: set[str], groups: set[str]) -> Iterator[Record]:
         """Parents, parts and cross-references."""
-        edges = Once(self.tally, "repeated parents")
+        edges = DuplicateFilter(self.tally, "repeated parents")
         standing = named | groups
         for edge in self._edges:
             child, parent = edge[0], edge[-2]
@@ -155,14 +155,14 @@ class Concepts:
                 self.tally.drop("parents equal to their child")
             elif child not in ends or parent not in ends:
                 self.tally.drop("parents and children that were not read")
-            elif edges.keeps(type(edge).__name__, child, parent):
+            elif edges.keep(type(edge).__name__, child, parent):
                 yield edge
-        mappings = Once(self.tally, "repeated mappings")
+        mappings = DuplicateFilter(self.tally, "repeated mappings")
         for mapping in self._mappings:
             self.tally.read()
             if mapping.code not in named:
                 self.tally.drop("mappings of a concept that was not read")
             elif mapping.code == mapping.target:
                 self.tally.drop("mappings of a concept to itself")
-            elif mappings.keeps(mapping.code, mapping.target, mapping.predicate):
+            elif mappings.keep(mapping.code, mapping.target, mapping.predicate):
                 yield mapping

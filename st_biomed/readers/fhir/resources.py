@@ -14,7 +14,7 @@ from typing import IO, Any
 from xml.etree.ElementTree import Element
 
 from st_biomed.errors import InputError
-from st_biomed.files.gzipped import SUFFIX, matching, opened, plain_name
+from st_biomed.files.gzipped import SUFFIX, matching, open_decompressed, plain_name
 from st_biomed.files.xml_elements import XMLForm, elements_of
 from st_biomed.readers._json import field, json_object, objects
 from st_biomed.records import Tally
@@ -79,7 +79,7 @@ def _suffix(name: str) -> str:
 
 
 def _in_file(path: Path) -> Iterator[tuple[str, Resource]]:
-    with opened(path) as (stream, _):
+    with open_decompressed(path) as (stream, _):
         yield from _in_stream(str(path), plain_name(path), stream)
 
 

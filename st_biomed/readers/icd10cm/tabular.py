@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from st_biomed.errors import InputError
-from st_biomed.files.gzipped import opened
+from st_biomed.files.gzipped import open_decompressed
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
 from st_biomed.records import Parent, Record, Tally
 
@@ -28,7 +28,7 @@ def tabular_list(path: Path) -> ElementTree.Element:
         InputError: The file is not readable XML, or not a tabular list, or its elements are nested too deep.
     """
     try:
-        with opened(path) as (stream, _):
+        with open_decompressed(path) as (stream, _):
             root = ElementTree.parse(stream).getroot()
     except ElementTree.ParseError as error:
         raise InputError(f"{path}:{error.position[0]}: is not well-formed XML ({error})") from error

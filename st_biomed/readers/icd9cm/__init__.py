@@ -14,7 +14,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_lines
-from st_biomed.files.encodings import WINDOWS, settled
+from st_biomed.files.encodings import WINDOWS, resolve_encoding
 from st_biomed.readers.icd9cm.concepts import DIAGNOSES, PROCEDURES, Concept
 from st_biomed.readers.icd9cm.flat import CODE_LINE, read_code_file, read_hierarchy_table
 from st_biomed.readers.icd9cm.notes import LISTED
@@ -101,7 +101,7 @@ def records(
     if path is None:
         raise InputError("reader 'icd9cm' needs the path of a code file, a tabular list, a table or a tree")
     path = check_file(path)
-    encoding = settled(path, "", tally, fallback=WINDOWS)
+    encoding = resolve_encoding(path, "", tally, fallback=WINDOWS)
     form = _recognized(path, encoding) if form == "auto" else form
     if tabular is not None and form not in ("codes", "table"):
         raise InputError(f"tabular of reader 'icd9cm' goes with a code file or a table; {path} is read as a {form}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, Type, single_spaced
 
 SOURCE = SourceInfo(
@@ -163,7 +163,7 @@ class Thesaurus:
 
     def finish(self) -> Iterator[Record]:
         """Parents, from the tree numbers, pharmacological actions and mappings."""
-        parents = Once(self.tally, "tree numbers below a parent that another number leads to")
+        parents = DuplicateFilter(self.tally, "tree numbers below a parent that another number leads to")
         self.tally.read(len(self._of_number))
         for number, code in self._of_number.items():
             above, dot, _ = number.rpartition(".")
@@ -174,15 +174,15 @@ class Thesaurus:
                 self.tally.drop("tree numbers below one that no descriptor has")
             elif parent == code:
                 self.tally.drop("tree numbers of a descriptor below itself")
-            elif parents.keeps(code, parent):
+            elif parents.keep(code, parent):
                 yield Parent(code, parent)
-        actions = Once(self.tally, "repeated pharmacological actions")
+        actions = DuplicateFilter(self.tally, "repeated pharmacological actions")
         self.tally.read(len(self._actions))
         for code, action in self._actions:
             tail = self.code_of.get(action)
             if tail is None or tail == code:
                 self.tally.drop("pharmacological actions that are no other descriptor")
-            elif actions.keeps(code, tail):
+            elif actions.keep(code, tail):
                 yield Relation(code, ACTION, tail)
         yield from self._mappings()
         placed = set(self._of_number.values())
@@ -195,31 +195,31 @@ class Thesaurus:
         own = next((i for i, term in enumerate(stripped) if term.text == name), None)
         self.tally.read(len(stripped) + (own is None))
         self.tally.keep()
-        rows = Once(self.tally, "repeated names of a descriptor")
-        rows.knows([(name,)])
+        rows = DuplicateFilter(self.tally, "repeated names of a descriptor")
+        rows.mark_seen([(name,)])
         for i, term in enumerate(stripped):
             if i == own:
                 continue
             if reason := self._reason(term):
                 self.tally.drop(reason)
-            elif rows.keeps(term.text):
+            elif rows.keep(term.text):
                 yield Term(code, term.text, "synonym")
 
     def _mappings(self) -> Iterator[Record]:
         """The headings that supplementary records are mapped to, without qualifiers."""
-        mapped = Once(self.tally, "repeated mappings to a heading")
+        mapped = DuplicateFilter(self.tally, "repeated mappings to a heading")
         self.tally.read(len(self._mapped))
         for code, heading in self._mapped:
             heading = heading.strip().removeprefix("*")
             tail = self.code_of.get(heading) or self.code_of.get(heading.partition("/")[0])
             if tail is None:
                 self.tally.drop("mappings to what is no descriptor")
-            elif mapped.keeps(code, tail):
+            elif mapped.keep(code, tail):
                 yield Relation(code, MAPPED_TO, tail)
 
     def _definitions(self, code: str, notes: list[tuple[str, bool]], left_out: str) -> Iterator[Record]:
-        rows = Once(self.tally, "empty or repeated scope notes")
-        rows.knows([("",)])
+        rows = DuplicateFilter(self.tally, "empty or repeated scope notes")
+        rows.mark_seen([("",)])
         self.tally.read(len(notes))
         for text, of_preferred in notes:
             text = single_spaced(text)
@@ -227,7 +227,7 @@ class Thesaurus:
                 self.tally.drop(left_out)
             elif not of_preferred:
                 self.tally.drop("scope notes of further concepts")
-            elif rows.keeps(text):
+            elif rows.keep(text):
                 yield Definition(code, text)
 
     def _reason(self, name: Name) -> str:

@@ -166,7 +166,7 @@ def read_concepts(
             conditions[f"other {option.replace('_', ' ')}"] = among(block[column], values) if values else None
         conditions["not standard"] = is_standard if standard else None
         conditions["without a name"] = pc.not_equal(block["concept_name"], "").to_numpy(zero_copy_only=False)
-        keep = tables.sieve("CONCEPT", size, conditions)
+        keep = tables.filter_rows("CONCEPT", size, conditions)
         _check_filled(tables, block, keep, ("vocabulary_id", types))
         n_kept = int(keep.sum())
         if named:

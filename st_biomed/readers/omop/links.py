@@ -48,7 +48,7 @@ def link_rows(
         maps = among(names, (_MAPS_TO,))
         others = ~among(names, (_IS_A, _MAPS_TO, *_INVERSES))
         related = others if relations is None else among(names, relations)
-        keep = tables.sieve(
+        keep = tables.filter_rows(
             "CONCEPT_RELATIONSHIP",
             len(head),
             {
@@ -85,7 +85,7 @@ def _ancestors(tables: Tables, concepts: Concepts, has_parent: np.ndarray) -> It
     for block in tables.blocks("CONCEPT_ANCESTOR"):
         above, below = (block[end].to_numpy() for end in ("ancestor_concept_id", "descendant_concept_id"))
         parent, child = concepts.places(above), concepts.places(below)
-        keep = tables.sieve(
+        keep = tables.filter_rows(
             "CONCEPT_ANCESTOR",
             len(above),
             {

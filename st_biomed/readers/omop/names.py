@@ -89,7 +89,7 @@ def _read(
         codes = [_LANGUAGES.get(number, UNDETERMINED) for number in ids.tolist()]
         met.update(codes)
         unknown.update(number for number in ids.tolist() if number not in _LANGUAGES)
-        keep = tables.sieve(
+        keep = tables.filter_rows(
             "CONCEPT_SYNONYM",
             len(place),
             {

@@ -14,7 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import ENCODED, Block, block_of, column_blocks
 from st_biomed.files.delimited import DIALECTS, read_header, read_table
 from st_biomed.files.gzipped import plain_name
-from st_biomed.readers._columns import sieve
+from st_biomed.readers._columns import filter_rows
 from st_biomed.records import Tally
 
 COLUMNS = {
@@ -116,9 +116,9 @@ class Tables:
         if table in _TALLIED:
             self.tally.note(f"{table}.csv: {n_rows:,} rows read")
 
-    def sieve(self, table: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
-        """See :func:`~st_biomed.readers._columns.sieve`."""
-        return sieve(self.tally, table, size, conditions)
+    def filter_rows(self, table: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
+        """See :func:`~st_biomed.readers._columns.filter_rows`."""
+        return filter_rows(self.tally, table, size, conditions)
 
     def where(self, table: str, line: int) -> str:
         """``file:line``."""

@@ -10,7 +10,7 @@ from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.readers._curies import curie, describe, relation_name
-from st_biomed.readers._once import Once
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers.orphapacket.packets import listed_below, objects_below, read_packets, text_of, texts_below
 from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, Type, Xref, single_spaced
 
@@ -100,7 +100,7 @@ class Packets:
         self._version: str | None = None
         self._declared: set[str] = set()
         self._parents: dict[tuple[str, str], str] = {}  # child and parent to the parent's name in the child's packet
-        self._relations = Once(tally, "repeated phenotypes and genes")
+        self._relations = DuplicateFilter(tally, "repeated phenotypes and genes")
 
     def packet(self, where: str, packet: dict[str, Any]) -> Iterator[Record]:
         """All statements of a packet except its parents."""
@@ -117,10 +117,10 @@ class Packets:
             self._version = date[0] if date else ""
             yield replace(SOURCE, version=self._version)
             yield describe("ORDO")
-        names = Once(self.tally, "empty or repeated names of a concept")
-        names.knows([("",)])
+        names = DuplicateFilter(self.tally, "empty or repeated names of a concept")
+        names.mark_seen([("",)])
         for i, text in enumerate([name, *texts_below(where, packet, "Synonyms", "Synonym")]):
-            if names.reads(text):
+            if names.read(text):
                 yield Term(code, text, "synonym" if i else "preferred")
         self.names[code] = {name}
         yield from self._meaning(where, code, packet)
@@ -130,7 +130,7 @@ class Packets:
             yield from self._phenotype(where, code, phenotype)
         for gene in objects_below(where, packet, "Genes", "Gene"):
             yield from self._gene(where, code, gene)
-        targets = Once(self.tally, "repeated cross-references")
+        targets = DuplicateFilter(self.tally, "repeated cross-references")
         for reference in objects_below(where, packet, "ExternalReferences", "ExternalReference"):
             yield from self._xref(where, code, reference, targets)
         for key, single in _LEFT_OUT.items():
@@ -162,8 +162,8 @@ class Packets:
                 yield Type(code, value)
             else:
                 self.tally.drop("empty types")
-        rows = Once(self.tally, "empty or repeated definitions")
-        rows.knows([("",)])
+        rows = DuplicateFilter(self.tally, "empty or repeated definitions")
+        rows.mark_seen([("",)])
         for section in objects_below(where, packet, "TextSection", "TextSection"):
             text = single_spaced(text_of(where, section, "Contents"))
             self.tally.read()
@@ -171,7 +171,7 @@ class Packets:
                 self.tally.drop("texts that are no definitions")
             elif not self.definitions:
                 self.tally.drop("definitions")
-            elif rows.keeps(text):
+            elif rows.keep(text):
                 yield Definition(code, text)
 
     def _parent(self, where: str, code: str, parent: dict[str, Any]) -> None:
@@ -197,7 +197,7 @@ class Packets:
             self.tally.drop("phenotypes that are excluded")
         elif target is None or not name:
             self.tally.drop("phenotypes without a code or a name")
-        elif self._relations.keeps(code, relation, target):
+        elif self._relations.keep(code, relation, target):
             yield from self._named(target, [name])
             yield Relation(code, relation, target)
 
@@ -212,11 +212,11 @@ class Packets:
             self.tally.drop("genes")
         elif target is None or not names or not relation:
             self.tally.drop("genes without a code of HGNC, a name or an association")
-        elif self._relations.keeps(target, relation, code):
+        elif self._relations.keep(target, relation, code):
             yield from self._named(target, names)
             yield Relation(target, relation, code)
 
-    def _xref(self, where: str, code: str, reference: dict[str, Any], targets: Once) -> Iterator[Record]:
+    def _xref(self, where: str, code: str, reference: dict[str, Any], targets: DuplicateFilter) -> Iterator[Record]:
         source, number = text_of(where, reference, "Source"), text_of(where, reference, "Reference")
         target = curie(f"{source}:{number}")
         mapping = (text_of(where, reference, "DisorderMappingRelation").split() or ["ND"])[0]
@@ -229,7 +229,7 @@ class Packets:
             raise InputError(
                 f"{where}: a mapping must be one of {', '.join((*_PREDICATES, _WRONG))}, found {mapping[:40]!r}"
             )
-        elif targets.keeps(_PREDICATES[mapping], target):
+        elif targets.keep(_PREDICATES[mapping], target):
             yield Xref(code, target, _PREDICATES[mapping])
 
     def _named(self, code: str, texts: list[str]) -> Iterator[Record]:

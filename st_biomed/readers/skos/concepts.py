@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._languages import language_of
-from st_biomed.readers._once import Once
 from st_biomed.readers.skos import vocabulary as words
 from st_biomed.readers.skos.namespaces import Namespaces
 from st_biomed.readers.skos.sources import Sources, source_of
@@ -127,13 +127,13 @@ class Concepts:
             self._sources.add(prefix, str(concept).removesuffix(split[1]), split[1], self._schemes(concept))
 
     def _names(self, code: str, names: list[tuple[str, _Text]]) -> Iterator[Record]:
-        once = Once(self.tally, "repeated labels of a concept")
+        once = DuplicateFilter(self.tally, "repeated labels of a concept")
         first = True
         for kind, text in names:
             self.tally.read()
             if reason := self._reason(kind, text):
                 self.tally.drop(reason)
-            elif once.keeps(*text):
+            elif once.keep(*text):
                 yield Term(code, text.text, "preferred" if first else "synonym", text.language, source_of(code))
                 first = False
 
@@ -157,7 +157,7 @@ class Concepts:
         ]
 
     def _definitions(self, code: str, concept: Node) -> Iterator[Record]:
-        once = Once(self.tally, "repeated definitions of a concept")
+        once = DuplicateFilter(self.tally, "repeated definitions of a concept")
         for text in sorted(self._texts(concept, words.DEFINITION)):
             self.tally.read()
             if not self.choice.definitions:
@@ -166,12 +166,12 @@ class Concepts:
                 self.tally.drop("definitions in other languages")
             elif not text.text:
                 self.tally.drop("empty definitions")
-            elif once.keeps(*text):
+            elif once.keep(*text):
                 yield Definition(code, *text, source_of(code))
 
     def _links(self) -> Iterator[Record]:
         """Parents, stated from either end; relations; mappings."""
-        once = Once(self.tally, "repeated parents, relations and mappings")
+        once = DuplicateFilter(self.tally, "repeated parents, relations and mappings")
         for concept, code in self.code_of.items():
             for word, inverse in ((words.BROADER, False), (words.NARROWER, True), (words.RELATED, False)):
                 for other in self._objects(concept, word):
@@ -180,9 +180,9 @@ class Concepts:
                     if end is None or end == code:
                         self.tally.drop("parents and relations of no other concept")
                     elif word == words.RELATED:
-                        if once.keeps("related", code, end):
+                        if once.keep("related", code, end):
                             yield Relation(code, "related", end, source_of(code))
-                    elif once.keeps("parent", *((end, code) if inverse else (code, end))):
+                    elif once.keep("parent", *((end, code) if inverse else (code, end))):
                         yield Parent(*((end, code) if inverse else (code, end)), source_of(code))
             for predicate, word in words.MATCHES.items():
                 for other in self._objects(concept, word):
@@ -192,7 +192,7 @@ class Concepts:
                     )
                     if target is None or target == code:
                         self.tally.drop("mappings to no other code")
-                    elif once.keeps(predicate, code, target):
+                    elif once.keep(predicate, code, target):
                         yield Xref(code, target, predicate, source_of(code))
 
     def _texts(self, concept: Node, predicate: Node) -> list[_Text]:

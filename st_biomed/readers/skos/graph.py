@@ -13,7 +13,7 @@ from xml.parsers import expat
 
 from st_biomed.errors import InputError, one_line
 from st_biomed.files.delimited import check_file
-from st_biomed.files.gzipped import opened, plain_name
+from st_biomed.files.gzipped import open_decompressed, plain_name
 
 if TYPE_CHECKING:
     from rdflib import Graph
@@ -41,7 +41,7 @@ def read_graph(path: Path) -> Graph:
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in _FORMS:
         raise InputError(f"{path}: suffix {suffix!r} is no form of RDF; expected {', '.join(_FORMS)}")
-    with opened(path) as (stream, _):
+    with open_decompressed(path) as (stream, _):
         data = stream.read().removeprefix(codecs.BOM_UTF8)
     if _FORMS[suffix] == "xml":
         _check_xml(path, data)

@@ -155,7 +155,7 @@ class Descriptions:
             "of an inactive concept": active,
             "empty": filled,
         }
-        return block.filter(self._release.sieve(kind, len(full), conditions))
+        return block.filter(self._release.filter_rows(kind, len(full), conditions))
 
     def _distinct(self, what: str, blocks: list[_Texts]) -> _Texts:
         """Each text of a concept in a language once, with the lowest rank, sorted by concept; definitions of known ones."""

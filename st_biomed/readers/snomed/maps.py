@@ -88,7 +88,7 @@ def read_maps(
                 "without a target": pc.not_equal(codes, "").to_numpy(zero_copy_only=False),
                 **concepts.conditions(known, index),
             }
-            keep = release.sieve(kind, len(sets), conditions)
+            keep = release.filter_rows(kind, len(sets), conditions)
             predicate = predicates[i] if predicates else np.zeros(len(sets), np.int32)
             prefixes = pa.array([maps[number] for number in sets[keep].tolist()], pa.string())
             targets = pc.binary_join_element_wise(prefixes, codes.filter(pa.array(keep)), ":")

@@ -78,7 +78,7 @@ class Relationships:
         source, destination, kind = self._rows
         conditions = self._concepts.conditions(known, source, destination)
         conditions["of a concept to itself"] = source != destination
-        keep = self._release.sieve(self._kind, len(source), conditions)
+        keep = self._release.filter_rows(self._kind, len(source), conditions)
         n_concepts, n_types = len(known), len(self._types)
         packed = (kind[keep].astype(np.int64) * n_concepts + source[keep]) * n_concepts + destination[keep]
         once = distinct(packed)

@@ -14,6 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import ENCODED, column_blocks
 from st_biomed.files.delimited import DIALECTS, read_header
 from st_biomed.files.gzipped import plain_name
+from st_biomed.readers._columns import filter_rows
 from st_biomed.readers._unpacked import unpacked
 from st_biomed.readers.snomed.identifiers import CONCEPTS, DESCRIPTIONS, RELATIONSHIPS
 from st_biomed.readers.snomed.versions import Versions
@@ -175,18 +176,9 @@ class Release:
         self.tally.drop(f"{kind}: inactive", int((latest & ~active).sum()))
         return latest & active
 
-    def sieve(self, kind: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
-        """Rows that meet every condition, boolean ``[size]``; other rows are counted by their first failed condition.
-
-        Args:
-            conditions: A description of the failing rows to boolean ``[size]``, or ``None`` for no condition.
-        """
-        keep = np.ones(size, dtype=bool)
-        for reason, condition in conditions.items():
-            if condition is not None:
-                self.tally.drop(f"{kind}: {reason}", int((keep & ~condition).sum()))
-                keep &= condition
-        return keep
+    def filter_rows(self, kind: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
+        """As :func:`~st_biomed.readers._columns.filter_rows`."""
+        return filter_rows(self.tally, kind, size, conditions)
 
 
 def _text_files(folder: Path) -> list[Path]:

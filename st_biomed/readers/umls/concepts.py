@@ -44,7 +44,7 @@ def read_history(folder: MetaFolder) -> History:
     for block in folder.blocks("MRCUI", ("CUI1", "REL", "CUI2")):
         old, new = (folder.numbers("MRCUI", block, end, optional=True) for end in ("CUI1", "CUI2"))
         synonymous = among(block["REL"], ("SY",)) & (old >= 0) & (new >= 0)
-        keep = folder.sieve("MRCUI", len(old), {"retired without a synonymous concept": synonymous})
+        keep = folder.filter_rows("MRCUI", len(old), {"retired without a synonymous concept": synonymous})
         before = len(merged)
         merged.update(zip(old[keep].tolist(), new[keep].tolist()))
         folder.tally.drop("MRCUI: retired again", int(keep.sum()) - (len(merged) - before))

@@ -35,7 +35,7 @@ def read_definitions(
         names = block["SAB"].dictionary.to_pylist()
         texts = single_spaced_column(block["DEF"])
         spoken = [name for name in names if name in language_of]
-        keep = folder.sieve(
+        keep = folder.filter_rows(
             "MRDEF",
             len(block["DEF"]),
             {

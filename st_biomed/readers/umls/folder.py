@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import Block
-from st_biomed.readers._columns import among, sieve
+from st_biomed.readers._columns import among, filter_rows
 from st_biomed.readers.umls.rrf import find_parts, read_columns
 from st_biomed.records import Tally
 
@@ -112,9 +112,9 @@ class MetaFolder:
                 "compared"
             )
 
-    def sieve(self, file: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
-        """See :func:`~st_biomed.readers._columns.sieve`."""
-        return sieve(self.tally, file, size, conditions)
+    def filter_rows(self, file: str, size: int, conditions: dict[str, np.ndarray | None]) -> np.ndarray:
+        """See :func:`~st_biomed.readers._columns.filter_rows`."""
+        return filter_rows(self.tally, file, size, conditions)
 
     def not_suppressed(self, flags: pa.Array) -> np.ndarray | None:
         return None if self.keep_suppressed else among(flags, ("N", ""))

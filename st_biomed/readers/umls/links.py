@@ -105,7 +105,7 @@ def read_links(
         size = len(block["REL"])
         met.update(block["SAB"].dictionary.to_pylist())
         number = {end: folder.numbers("MRREL", block, end, optional=True) for end in ("CUI1", "CUI2")}
-        keep = folder.sieve(
+        keep = folder.filter_rows(
             "MRREL",
             size,
             {

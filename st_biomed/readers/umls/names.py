@@ -120,7 +120,7 @@ def read_names(
             )
         conditions["suppressed"] = folder.not_suppressed(block["SUPPRESS"])
         conditions.update({others: None if these is None else these[numbers] for others, these in wanted.items()})
-        keep = folder.sieve("MRCONSO", size, conditions)
+        keep = folder.filter_rows("MRCONSO", size, conditions)
         texts = normalize(block["STR"].filter(pa.array(keep)), normalizer)
         filled = pc.not_equal(texts, "")
         folder.tally.drop("MRCONSO: empty names", len(texts) - filled.true_count)

@@ -116,7 +116,7 @@ def tokenizer_of_words_within_reach(at: Workshop) -> Path:
 
 @case()
 def tokenizer_of_words_that_asks(at: Workshop) -> Path:
-    """The host's wrapper loads without an answer to the question of trust, so that it is asked on standard input."""
+    """sentence-transformers' wrapper loads without an answer to the question of trust, so that it is asked on standard input."""
     folder = at.own_file(at.folder())
     _words(folder, f"{HOST}.sentence_transformer.modules.tokenizer.word.TransformersTokenizerWrapper")
     shutil.copytree(at.model, folder / "0_", dirs_exist_ok=True)

@@ -41,7 +41,7 @@ def pickles_allowed_by_the_folder(at: Workshop) -> Path:
 
 @case()
 def pickles_allowed_by_the_second_file(at: Workshop) -> Path:
-    """The host passes over an empty one."""
+    """sentence-transformers passes over an empty one."""
     folder = pickles_allowed_by_the_folder(at)
     (folder / "sentence_bert_config.json").rename(folder / "sentence_xlm-roberta_config.json")
     (folder / "sentence_bert_config.json").write_text("{}")

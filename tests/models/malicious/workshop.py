@@ -160,7 +160,7 @@ Build = Callable[[Workshop], Path]
 
 CASES: dict[str, Callable[[Workshop], Path | str]] = {}
 RUN_WITH_FLAG: set[str] = set()
-"""Cases whose code the host runs where it is told to: they could fail."""
+"""Cases whose code sentence-transformers runs where it is told to: they could fail."""
 
 
 def case(*, runs_with_flag: bool = False) -> Callable[[Build], Build]:

@@ -1,4 +1,4 @@
-"""Distinct rows of a table."""
+"""The rows of a table without repetitions."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from st_biomed.records import Tally
 
 
-class Once:
-    """Distinguishes new rows from repeated ones, and counts both.
+class DuplicateFilter:
+    """Keeps the first of equal rows, and counts those that are kept and dropped.
 
     Args:
         reason: The reason to drop a repeated row.
@@ -18,17 +18,17 @@ class Once:
         self._tally, self._reason = tally, reason
         self._seen: set[tuple[str, ...]] = set()
 
-    def knows(self, rows: Iterable[tuple[str, ...]]) -> None:
+    def mark_seen(self, rows: Iterable[tuple[str, ...]]) -> None:
         """Mark rows as seen without counting them."""
         self._seen.update(rows)
 
-    def reads(self, *row: str) -> bool:
-        """:meth:`keeps` for a row that is not yet counted as read."""
+    def read(self, *row: str) -> bool:
+        """:meth:`keep` for a row that is not yet counted as read."""
         self._tally.read()
-        return self.keeps(*row)
+        return self.keep(*row)
 
-    def keeps(self, *row: str) -> bool:
-        """Whether a row is new and therefore kept; a row that was seen before is dropped."""
+    def keep(self, *row: str) -> bool:
+        """Keep a row if it is new and drop it otherwise; whether it was kept."""
         if row in self._seen:
             self._tally.drop(self._reason)
             return False

@@ -1,6 +1,6 @@
 """Small callables that create samplers, for ``batch_sampler`` of the training arguments.
 
-The host writes its training arguments into ``training_args.bin`` of every checkpoint. A callable therefore holds only
+sentence-transformers writes its training arguments into ``training_args.bin`` of every checkpoint. A callable therefore holds only
 numbers, names and digests. Its terminology is the one it was created with (``of``) or, in another process, the one
 saved at its path.
 """
@@ -35,12 +35,12 @@ _ROWS_READ = 65_536  # at once, to identify a dataset
 _TERMINOLOGIES: dict[str, Terminology] = {}
 
 
-def remember(terminology: Terminology) -> None:
+def cache_terminology(terminology: Terminology) -> None:
     """Keep a terminology, so a callable with its digest finds it in this process."""
     _TERMINOLOGIES[terminology.digest] = terminology
 
 
-def recall(digest: str, path: str | None) -> Terminology:
+def cached_terminology(digest: str, path: str | None) -> Terminology:
     """The terminology with a digest, from memory or else from its folder; it is then kept in memory.
 
     Raises:
@@ -52,14 +52,14 @@ def recall(digest: str, path: str | None) -> Terminology:
         terminology = Terminology.load(path)
         if terminology.digest != digest:
             raise InputError(f"{path}: holds terminology {terminology.digest[:12]}, expected {digest[:12]}")
-        remember(terminology)
+        cache_terminology(terminology)
     return _TERMINOLOGIES[digest]
 
 
-def training_rows(dataset: Dataset) -> str:
+def dataset_digest(dataset: Dataset) -> str:
     """Identifies a training dataset by its columns, its terminology, and its rows in order.
 
-    Unlike a fingerprint, it survives changes by the host (formats, transforms, the added name).
+    Unlike a fingerprint, it survives changes by sentence-transformers (formats, transforms, the added name).
     """
     columns = sorted(dataset.column_names)
     sha = hashlib.sha256(f"{columns} {dataset.info.description}".encode())
@@ -72,15 +72,15 @@ def training_rows(dataset: Dataset) -> str:
     return sha.hexdigest()[:16]
 
 
-def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset | None) -> dict[str, Any]:
+def dataset_fields(terminology: Terminology, path: str | Path | None, dataset: Dataset | None) -> dict[str, Any]:
     """The fields ``rows``, ``digest`` and ``path`` of batches of a terminology's names. The terminology is kept in
     memory.
 
     Args:
         dataset: The training dataset; ``None`` for the dataset of all names.
     """
-    remember(terminology)
-    rows = training_rows(names_dataset(terminology) if dataset is None else dataset)
+    cache_terminology(terminology)
+    rows = dataset_digest(names_dataset(terminology) if dataset is None else dataset)
     return {"rows": rows, "digest": terminology.digest, "path": None if path is None else str(path)}
 
 
@@ -88,8 +88,8 @@ def known_by(terminology: Terminology, path: str | Path | None, dataset: Dataset
 class TrainingBatches(ABC):
     """Creates a sampler for one training dataset, and sequential batches for any other.
 
-    The host calls the same object for training, evaluation and test. The dataset that the batches were created for is
-    the training dataset, even if the host has changed it since; every other dataset is for evaluation, with its rows
+    sentence-transformers calls the same object for training, evaluation and test. The dataset that the batches were created for is
+    the training dataset, even if sentence-transformers has changed it since; every other dataset is for evaluation, with its rows
     in order.
 
     Attributes:
@@ -99,7 +99,7 @@ class TrainingBatches(ABC):
     rows: str
 
     def is_training(self, dataset: Dataset) -> bool:
-        return training_rows(dataset) == self.rows
+        return dataset_digest(dataset) == self.rows
 
     def __call__(
         self,
@@ -110,7 +110,7 @@ class TrainingBatches(ABC):
         generator: torch.Generator | None = None,
         seed: int = 0,
     ) -> DefaultBatchSampler:
-        """The host's interface for a callable ``batch_sampler``."""
+        """sentence-transformers' interface for a callable ``batch_sampler``."""
         if seed == 0 and generator is not None:  # sentence-transformers before 6.2 seeds the generator alone
             seed = generator.initial_seed()
         if self.is_training(dataset):
@@ -157,7 +157,7 @@ class TerminologyBatches(TrainingBatches):
             InputError: The plan rejects an option, or the terminology has no such texts.
         """
         dataset = cls.all_texts(terminology) if dataset is None else dataset
-        return cls(**known_by(terminology, path, dataset), **options)
+        return cls(**dataset_fields(terminology, path, dataset), **options)
 
     @staticmethod
     def all_texts(terminology: Terminology) -> Dataset:
@@ -165,7 +165,7 @@ class TerminologyBatches(TrainingBatches):
         return names_dataset(terminology)
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> DefaultBatchSampler:
-        terminology = recall(self.digest, self.path)
+        terminology = cached_terminology(self.digest, self.path)
         return self.sampler_class(dataset, batch_size, seed=seed, terminology=terminology, plan=self)
 
 
@@ -184,7 +184,7 @@ def _say_in_order(name: str, n_rows: int) -> None:
 class BatchesByName:
     """Assigns batches to each of several datasets, by its name in the dictionary of training sets.
 
-    The host passes the name only if losses (or prompts) are also a dictionary; otherwise the dataset is recognized by
+    sentence-transformers passes the name only if losses (or prompts) are also a dictionary; otherwise the dataset is recognized by
     its rows.
 
     Attributes:
@@ -202,7 +202,7 @@ class BatchesByName:
         generator: torch.Generator | None = None,
         seed: int = 0,
     ) -> DefaultBatchSampler:
-        """The host's interface for a callable ``batch_sampler``."""
+        """sentence-transformers' interface for a callable ``batch_sampler``."""
         make = self._of(dataset)
         return make(dataset, batch_size, drop_last, valid_label_columns, generator, seed)
 
@@ -211,7 +211,7 @@ class BatchesByName:
         if name is not None:
             check_name("dataset", name, self.batches)
             return self.batches[name]
-        rows = training_rows(dataset)
+        rows = dataset_digest(dataset)
         fitting = [name for name, batches in self.batches.items() if batches.rows == rows]
         if len(fitting) > 1:
             raise InputError(f"the datasets {fitting} have the same rows: give the losses as a dictionary by name")

@@ -19,7 +19,7 @@ SIZES = {"large": 1, "small": 16}
 14,470,272 and 1,190,592 of 109,482,240. Without the coupling no factor that divides 768 gives the larger one."""
 
 
-def adapt(model: SentenceTransformer, size: str | int = "small") -> SentenceTransformer:
+def add_adapters(model: SentenceTransformer, size: str | int = "small") -> SentenceTransformer:
     """Insert bottleneck adapters into the encoder of a model, in place, and freeze everything else.
 
     Before training, the vectors do not change. Adapters cannot be folded into the encoder: a saved model contains the
@@ -90,7 +90,7 @@ def encoder_of(model: SentenceTransformer) -> Transformer:
     return first
 
 
-def trained_share(model: SentenceTransformer) -> float:
+def trainable_fraction(model: SentenceTransformer) -> float:
     """Trained parameters divided by all parameters of the model without adapters, the share reported in the paper."""
     adapters = sum(parameter.numel() for parameter in adapter_parameters(model).values())
     everything = sum(parameter.numel() for parameter in model.parameters())
