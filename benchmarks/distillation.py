@@ -12,7 +12,7 @@ from torch import Tensor
 
 from benchmarks.embedding_names import Encode, encoder, precisions, terminology
 from benchmarks.harness import Table, interleaved, on_device
-from st_biomed.losses.distilled_loss import DistilledLoss
+from st_biomed.losses.distilled import DistilledLoss
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss

@@ -16,7 +16,7 @@ from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.published_figures import PublishedFigure, read_published
 from st_biomed.settings.bundled import bundled_folder
 from st_biomed.settings.checks import PATH, Check
-from st_biomed.settings.recipe import fill_dataclass
+from st_biomed.settings.fill_dataclass import fill_dataclass
 from st_biomed.settings.registry import Registry
 from st_biomed.settings.yaml_files import read_yaml
 

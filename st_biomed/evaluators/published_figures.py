@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from st_biomed.errors import InputError
-from st_biomed.settings.recipe import fill_dataclass
+from st_biomed.settings.fill_dataclass import fill_dataclass
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from st_biomed.kge.model import KGEModel
 from st_biomed.kge.scoring import MODELS
 from st_biomed.kge.settings import KGESettings
 from st_biomed.kge.table import SEAL, SETTINGS, TABLE, KGETable
-from st_biomed.settings.recipe import fill_dataclass
+from st_biomed.settings.fill_dataclass import fill_dataclass
 
 WEIGHTS, GRAPH, CHECKPOINT, FIGURES = "model.safetensors", "graph", "checkpoint.pt", "figures.json"
 _TABLE = ("codes.parquet", "vectors.safetensors")

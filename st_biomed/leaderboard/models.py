@@ -21,7 +21,7 @@ from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.devices import check_device
-from st_biomed.settings.recipe import fill_dataclass
+from st_biomed.settings.fill_dataclass import fill_dataclass
 from st_biomed.settings.yaml_files import read_yaml
 
 if TYPE_CHECKING:

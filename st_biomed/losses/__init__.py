@@ -21,22 +21,24 @@ if TYPE_CHECKING:
     from st_biomed.losses.cached_bergamot import CachedBergamotLoss as CachedBergamotLoss
     from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
-    from st_biomed.losses.distilled_loss import CachedDistilledLoss as CachedDistilledLoss
-    from st_biomed.losses.distilled_loss import DistilledLoss as DistilledLoss
+    from st_biomed.losses.circle import CircleLoss as CircleLoss
+    from st_biomed.losses.cosine import CosineLoss as CosineLoss
+    from st_biomed.losses.distilled import CachedDistilledLoss as CachedDistilledLoss
+    from st_biomed.losses.distilled import DistilledLoss as DistilledLoss
     from st_biomed.losses.entity_linking import EntityLinkingLoss as EntityLinkingLoss
     from st_biomed.losses.few_shot import FewShotLoss as FewShotLoss
     from st_biomed.losses.few_shot_callbacks import FewShotNegativesCallback as FewShotNegativesCallback
     from st_biomed.losses.few_shot_callbacks import FewShotValidationCallback as FewShotValidationCallback
+    from st_biomed.losses.generalized_lifted_structure import (
+        GeneralizedLiftedStructureLoss as GeneralizedLiftedStructureLoss,
+    )
     from st_biomed.losses.info_nce import InfoNCELoss as InfoNCELoss
     from st_biomed.losses.kge_margin_multi_similarity import (
         KGEMarginMultiSimilarityLoss as KGEMarginMultiSimilarityLoss,
     )
     from st_biomed.losses.knowledge_injection import KnowledgeInjectionLoss as KnowledgeInjectionLoss
     from st_biomed.losses.lifted_structure import LiftedStructureLoss as LiftedStructureLoss
-    from st_biomed.losses.metric_learning import CircleLoss as CircleLoss
-    from st_biomed.losses.metric_learning import CosineLoss as CosineLoss
-    from st_biomed.losses.metric_learning import GeneralizedLiftedStructureLoss as GeneralizedLiftedStructureLoss
-    from st_biomed.losses.metric_learning import MaxMarginTripletLoss as MaxMarginTripletLoss
+    from st_biomed.losses.max_margin_triplet import MaxMarginTripletLoss as MaxMarginTripletLoss
     from st_biomed.losses.multi_similarity import MultiSimilarityLoss as MultiSimilarityLoss
     from st_biomed.losses.nca import NCALoss as NCALoss
     from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss as OrdinalMultiSimilarityLoss
@@ -58,18 +60,18 @@ _HOME = {
     "CachedInfoNCELoss": "st_biomed.losses.cached",
     "NCALoss": "st_biomed.losses.nca",
     "LiftedStructureLoss": "st_biomed.losses.lifted_structure",
-    "GeneralizedLiftedStructureLoss": "st_biomed.losses.metric_learning",
-    "CircleLoss": "st_biomed.losses.metric_learning",
-    "MaxMarginTripletLoss": "st_biomed.losses.metric_learning",
-    "CosineLoss": "st_biomed.losses.metric_learning",
+    "GeneralizedLiftedStructureLoss": "st_biomed.losses.generalized_lifted_structure",
+    "CircleLoss": "st_biomed.losses.circle",
+    "MaxMarginTripletLoss": "st_biomed.losses.max_margin_triplet",
+    "CosineLoss": "st_biomed.losses.cosine",
     "SynonymMarginalizationLoss": "st_biomed.losses.synonym_marginalization",
     "EntityLinkingLoss": "st_biomed.losses.entity_linking",
     "KnowledgeInjectionLoss": "st_biomed.losses.knowledge_injection",
     "FewShotLoss": "st_biomed.losses.few_shot",
     "SelfDistillationLoss": "st_biomed.losses.self_distillation",
     "CachedSelfDistillationLoss": "st_biomed.losses.self_distillation",
-    "DistilledLoss": "st_biomed.losses.distilled_loss",
-    "CachedDistilledLoss": "st_biomed.losses.distilled_loss",
+    "DistilledLoss": "st_biomed.losses.distilled",
+    "CachedDistilledLoss": "st_biomed.losses.distilled",
     "FewShotNegativesCallback": "st_biomed.losses.few_shot_callbacks",
     "FewShotValidationCallback": "st_biomed.losses.few_shot_callbacks",
     "loss_by_name": "st_biomed.losses.by_name",

@@ -19,10 +19,10 @@ LOSSES = {
     "infonce": ("info_nce", "InfoNCELoss"),
     "nca": ("nca", "NCALoss"),
     "lifted": ("lifted_structure", "LiftedStructureLoss"),
-    "lifted_generalized": ("metric_learning", "GeneralizedLiftedStructureLoss"),
-    "circle": ("metric_learning", "CircleLoss"),
-    "triplet": ("metric_learning", "MaxMarginTripletLoss"),
-    "cosine": ("metric_learning", "CosineLoss"),
+    "lifted_generalized": ("generalized_lifted_structure", "GeneralizedLiftedStructureLoss"),
+    "circle": ("circle", "CircleLoss"),
+    "triplet": ("max_margin_triplet", "MaxMarginTripletLoss"),
+    "cosine": ("cosine", "CosineLoss"),
     "marginal": ("synonym_marginalization", "SynonymMarginalizationLoss"),
 }
 """File and class of each loss; the defaults of the classes are those of the published code. The last one is BioSyn's."""

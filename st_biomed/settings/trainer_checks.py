@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import Field
 from pathlib import Path
 from typing import Any
 
@@ -142,6 +143,11 @@ TRAINER: dict[str, Check] = {
 """Checks by the argument's name; sentence-transformers' parser and types check all others."""
 
 _NEED_A_MODEL = ("lomo", "galore", "apollo")  # optimizers that cannot be checked without a model
+
+
+def check_of(name: str, argument: Field[Any]) -> Check | None:
+    """The check of an argument: its own, or that of sentence-transformers' argument with its name."""
+    return argument.metadata.get("check", TRAINER.get(name))
 
 
 def check_trainer(training: Any) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from datasets import Dataset
 from torch import nn
 
-from st_biomed.losses.distilled_loss import LabelMap, with_distillation
+from st_biomed.losses.distilled import LabelMap, with_distillation
 from st_biomed.losses.self_distillation import TARGETS, only_distilled
 from st_biomed.settings.checks import SIZE, WEIGHT, about, check_unused, one_of, within
 from st_biomed.terminology import Terminology

@@ -14,7 +14,7 @@ from torch import nn
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.losses.cached import CachedInfoNCELoss
-from st_biomed.losses.distilled_loss import LabelMap
+from st_biomed.losses.distilled import LabelMap
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.ordinal_arguments import OrdinalArguments
 from st_biomed.losses.preset_arguments import PresetArguments

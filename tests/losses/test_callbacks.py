@@ -35,7 +35,7 @@ from st_biomed.losses.callbacks import (
     own_state,
     require_loss_parameters_callback,
 )
-from st_biomed.losses.distilled_loss import DistilledLoss
+from st_biomed.losses.distilled import DistilledLoss
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss

@@ -31,7 +31,7 @@ LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     """Value of the loss of these rows, and its gradient on a weight that the embeddings come from."""
     from st_biomed.losses.barlow_twins import BarlowTwinsLoss
-    from st_biomed.losses.distilled_loss import DistilledLoss
+    from st_biomed.losses.distilled import DistilledLoss
     from st_biomed.losses.info_nce import InfoNCELoss
     from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss

@@ -12,13 +12,10 @@ from pytorch_metric_learning import distances, losses, reducers
 from torch import Tensor
 
 from st_biomed.errors import InputError
-from st_biomed.losses.metric_learning import (
-    CircleLoss,
-    CosineLoss,
-    GeneralizedLiftedStructureLoss,
-    MaxMarginTripletLoss,
-    triplets,
-)
+from st_biomed.losses.circle import CircleLoss
+from st_biomed.losses.cosine import CosineLoss
+from st_biomed.losses.generalized_lifted_structure import GeneralizedLiftedStructureLoss
+from st_biomed.losses.max_margin_triplet import MaxMarginTripletLoss, triplets
 from st_biomed.losses.miners import TripletMarginMiner
 from tests.contracts.loss_contract import LossContract
 from tests.losses.pair_batches import CLASSES, NOTHING_MINED, VECTORS, batches, pairs_of, unit

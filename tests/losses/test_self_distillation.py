@@ -9,7 +9,7 @@ import torch
 from st_biomed.errors import InputError
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.cached import CachedMultiSimilarityLoss
-from st_biomed.losses.distilled_loss import CachedDistilledLoss, DistilledLoss, with_distillation
+from st_biomed.losses.distilled import CachedDistilledLoss, DistilledLoss, with_distillation
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import CachedSelfDistillationLoss, SelfDistillationLoss

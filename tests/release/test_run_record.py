@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss, SelfDistillationLoss
-from st_biomed.losses.distilled_loss import CachedDistilledLoss
+from st_biomed.losses.distilled import CachedDistilledLoss
 from st_biomed.release.portable import plain
 from st_biomed.release.run_data import RunData, empty_run, read_run, results_table, write_run
 from st_biomed.release.run_record import RunRecord

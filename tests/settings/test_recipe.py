@@ -10,7 +10,8 @@ from transformers import TrainingArguments
 
 from st_biomed.errors import InputError
 from st_biomed.settings.extended_yaml import extended_yaml
-from st_biomed.settings.recipe import fill_dataclass, read_settings, run_recipe
+from st_biomed.settings.fill_dataclass import fill_dataclass
+from st_biomed.settings.recipe import read_settings, run_recipe
 
 
 @dataclass

@@ -14,7 +14,7 @@ from recipes import open_encoder
 from recipes.open_encoder import PARTS, OpenEncoderArguments
 from st_biomed.errors import InputError
 from st_biomed.losses.bergamot import BergamotLoss
-from st_biomed.losses.distilled_loss import DistilledLoss
+from st_biomed.losses.distilled import DistilledLoss
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss

@@ -12,7 +12,7 @@ from datasets.arrow_dataset import Column
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.embedders import model_embedder
-from st_biomed.losses.distilled_loss import with_distillation
+from st_biomed.losses.distilled import with_distillation
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss
 from st_biomed.terminology import Terminology
