@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 
-class Side(NamedTuple):
+class PairSet(NamedTuple):
     """The related or the unrelated pairs of a relation.
 
     Attributes:
@@ -38,7 +38,7 @@ class StratumDraws(dict[int, np.ndarray]):
         self[stratum] = self.draw(int(self.strata.sizes[stratum]))
         return self[stratum]
 
-    def of(self, side: Side) -> np.ndarray:
+    def of(self, side: PairSet) -> np.ndarray:
         """The random numbers of the rows of a side, ``[n, P]``."""
         return np.concatenate([self[stratum] for stratum in side.strata], axis=1)
 
@@ -70,7 +70,7 @@ class PairStrata:
         self._stratum = stratum
         self.sizes = np.bincount(stratum)
 
-    def side(self, rows: np.ndarray) -> Side:
+    def side(self, rows: np.ndarray) -> PairSet:
         """All rows of one side in blocks; a stratum with each pair several times among them has as many blocks.
 
         Args:
@@ -84,7 +84,7 @@ class PairStrata:
             strata.append(int(stratum[in_blocks[places]]))
             places += int(self.sizes[strata[-1]])
         sizes = self.sizes[strata] if strata else np.empty(0, dtype=np.int64)
-        return Side(rows[in_blocks], strata, np.repeat(np.cumsum(sizes) - sizes, sizes))
+        return PairSet(rows[in_blocks], strata, np.repeat(np.cumsum(sizes) - sizes, sizes))
 
 
 def _n_equal_before(numbers: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.pair_strata import PairStrata, Side, StratumDraws
+from st_biomed.metrics.pair_strata import PairSet, PairStrata, StratumDraws
 from st_biomed.metrics.ranking import roc_auc
 from st_biomed.metrics.relation_groups import in_order_of_first, relation_groups
 
@@ -37,8 +37,8 @@ def resampling(n_groups: int) -> str:
 class _Relation(NamedTuple):
     """The related pairs, and the unrelated ones where they are its own."""
 
-    related: Side
-    unrelated: Side | None
+    related: PairSet
+    unrelated: PairSet | None
 
 
 class RelationAUCResampler:
@@ -80,25 +80,25 @@ class RelationAUCResampler:
         self.scores, relation_numbers, is_related = rows[:, 0], rows[:, 1].astype(np.int64), rows[:, 2] > 0
         pair = np.unique(rows[:, 3], return_inverse=True)[1] if rows.shape[1] == 4 else np.arange(len(rows))
         self._one_row = np.unique(pair, return_index=True)[1]
-        number = int(relation_numbers.max()) + 1
+        n_relations = int(relation_numbers.max()) + 1
         every = relation_numbers == EVERY
-        related = [np.flatnonzero((relation_numbers == relation) & is_related) for relation in range(number)]
-        own = [np.flatnonzero((relation_numbers == relation) & ~is_related) for relation in range(number)]
-        for relation in range(number):
+        related = [np.flatnonzero((relation_numbers == relation) & is_related) for relation in range(n_relations)]
+        own = [np.flatnonzero((relation_numbers == relation) & ~is_related) for relation in range(n_relations)]
+        for relation in range(n_relations):
             if not len(related[relation]):
                 raise InputError(f"relation {relation} has no related pairs")
             if not len(own[relation]) and not (every & ~is_related).any():
                 raise InputError(
                     f"relation {relation} has {len(related[relation])} related pairs and no unrelated ones"
                 )
-        if not number:
+        if not n_relations:
             raise InputError("expected pairs of at least one relation, found none")
         self.groups = relation_groups([pair[of_relation] for of_relation in related])
         scope = self.groups if self.are_many else np.zeros_like(self.groups)  # what is drawn together
-        scope = np.append(scope, number)[relation_numbers]  # EVERY is the last
+        scope = np.append(scope, n_relations)[relation_numbers]  # EVERY is the last
         self._strata = PairStrata(
             in_order_of_first(scope * len(rows) + pair),
-            2 * np.where(every, number, relation_numbers) + is_related,
+            2 * np.where(every, n_relations, relation_numbers) + is_related,
         )
         self.shared = self._strata.side(np.flatnonzero(every & ~is_related))
         self.relations = [
@@ -135,12 +135,12 @@ class RelationAUCResampler:
         """
         drawn_together, times = [np.arange(len(self.relations))], np.ones((n, 1), dtype=np.int64)
         if self.are_many:
-            number = int(self.groups.max()) + 1
-            drawn_together = [np.flatnonzero(self.groups == group) for group in range(number)]
+            n_groups = int(self.groups.max()) + 1
+            drawn_together = [np.flatnonzero(self.groups == group) for group in range(n_groups)]
             times = np.stack(
-                [np.bincount(indices, minlength=number) for indices in rng.integers(number, size=(n, number))]
+                [np.bincount(indices, minlength=n_groups) for indices in rng.integers(n_groups, size=(n, n_groups))]
             )
-        of_all = self._drawn(self.shared, self._picks(rng, n)) if len(self.shared.rows) else None
+        of_all = self._wins_of_draws(self.shared, self._picks(rng, n)) if len(self.shared.rows) else None
         total = np.zeros(n)
         for members, drawn_times in zip(drawn_together, times.T):
             draw = np.repeat(np.arange(n), drawn_times)  # of each copy of the group
@@ -152,8 +152,8 @@ class RelationAUCResampler:
                     assert of_all is not None
                     (values, wins), row = of_all, draw
                 else:
-                    (values, wins), row = self._drawn(relation.unrelated, picks), np.arange(len(draw))
-                place = _places(values, self.scores[relation.related.rows])[
+                    (values, wins), row = self._wins_of_draws(relation.unrelated, picks), np.arange(len(draw))
+                place = _doubled_positions(values, self.scores[relation.related.rows])[
                     picks.of(relation.related) + relation.related.starts
                 ]
                 won = np.take(wins, row[:, None] * wins.shape[1] + place)
@@ -173,28 +173,28 @@ class RelationAUCResampler:
         """
         ranks = np.stack([model._ranks for model in (self, other)])
 
-        def coins(size: int) -> np.ndarray:
+        def random_swaps(size: int) -> np.ndarray:
             return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)
 
-        of_group = coins(int(self.groups.max()) + 1) if self.are_many else None
-        swaps = StratumDraws(self._strata, coins)
+        of_group = random_swaps(int(self.groups.max()) + 1) if self.are_many else None
+        swaps = StratumDraws(self._strata, random_swaps)
 
-        def exchanged_unrelated(side: Side) -> tuple[np.ndarray, list[np.ndarray]]:
-            return _exchanged_unrelated(ranks[:, side.rows], swaps.of(side))
+        def wins_after_swaps(side: PairSet) -> tuple[np.ndarray, list[np.ndarray]]:
+            return _wins_after_swaps(ranks[:, side.rows], swaps.of(side))
 
-        of_all = exchanged_unrelated(self.shared) if len(self.shared.rows) else None
+        of_all = wins_after_swaps(self.shared) if len(self.shared.rows) else None
         total = np.zeros(n)
-        for number, (relation, group) in enumerate(zip(self.relations, self.groups)):
+        for i, (relation, group) in enumerate(zip(self.relations, self.groups)):
             if relation.unrelated is not None and of_group is not None:  # all its pairs are exchanged together
-                difference = self.aucs[number] - other.aucs[number]
+                difference = self.aucs[i] - other.aucs[i]
                 total += np.where(of_group[:, group], -difference, difference)
                 continue
             if relation.unrelated is None:
                 assert of_all is not None
                 values, wins = of_all
             else:
-                values, wins = exchanged_unrelated(relation.unrelated)
-            places = _places(values, ranks[:, relation.related.rows])
+                values, wins = wins_after_swaps(relation.unrelated)
+            places = _doubled_positions(values, ranks[:, relation.related.rows])
             swap = swaps.of(relation.related) if of_group is None else of_group[:, [group]]
             sums = [
                 np.take_along_axis(wins[side], np.where(swap, places[1 - side], places[side]), axis=1).sum(axis=1)
@@ -206,35 +206,35 @@ class RelationAUCResampler:
     @cached_property
     def _ranks(self) -> np.ndarray:
         """Twice the rank of each score among the scores of the distinct pairs, less one: whole numbers ``[N]``."""
-        return _places(np.sort(self.scores[self._one_row]), self.scores)
+        return _doubled_positions(np.sort(self.scores[self._one_row]), self.scores)
 
-    def _unrelated(self, relation: _Relation) -> Side:
+    def _unrelated(self, relation: _Relation) -> PairSet:
         return self.shared if relation.unrelated is None else relation.unrelated
 
     def _picks(self, rng: np.random.Generator, n: int) -> StratumDraws:
         """Places within each stratum that n draws with replacement pick."""
         return StratumDraws(self._strata, lambda size: rng.integers(size, size=(n, size)))
 
-    def _drawn(self, side: Side, picks: StratumDraws) -> tuple[np.ndarray, np.ndarray]:
+    def _wins_of_draws(self, side: PairSet, picks: StratumDraws) -> tuple[np.ndarray, np.ndarray]:
         """Distinct scores of unrelated pairs ``[D]`` and the wins of n draws of them ``[n, 2 D + 1]``."""
         values, of_row = np.unique(self.scores[side.rows], return_inverse=True)
-        return values, _wins(of_row[picks.of(side) + side.starts], len(values))
+        return values, _doubled_wins(of_row[picks.of(side) + side.starts], len(values))
 
 
-def _exchanged_unrelated(ranks: np.ndarray, swap: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+def _wins_after_swaps(ranks: np.ndarray, swap: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
     """Distinct ranks of two models' unrelated pairs ``[2, N]``, and the wins of either side of n exchanges ``[n, N]``."""
     values, of_rank = np.unique(ranks, return_inverse=True)
     first, second = of_rank.reshape(ranks.shape)
     sides = (np.where(swap, second, first), np.where(swap, first, second))
-    return values, [_wins(side, len(values)) for side in sides]
+    return values, [_doubled_wins(side, len(values)) for side in sides]
 
 
-def _places(values: np.ndarray, scores: np.ndarray) -> np.ndarray:
+def _doubled_positions(values: np.ndarray, scores: np.ndarray) -> np.ndarray:
     """Where scores lie among D distinct values: ``2 i`` between two of them, ``2 i + 1`` on the i-th."""
     return np.searchsorted(values, scores, side="left") + np.searchsorted(values, scores, side="right")
 
 
-def _wins(drawn: np.ndarray, n_values: int) -> np.ndarray:
+def _doubled_wins(drawn: np.ndarray, n_values: int) -> np.ndarray:
     """Twice what a score at each place wins against drawn values, a tie counting half: whole numbers.
 
     Args:

@@ -70,7 +70,7 @@ def test_the_test_of_sub_trees_is_that_of_the_drawn_differences(monkeypatch):
     observed = first.value - second.value
     calls = []
     bootstrap = DistanceAUCResampler.bootstrap
-    monkeypatch.setattr(DistanceAUCResampler, "resampled", lambda *draw: calls.append(draw) or bootstrap(*draw))
+    monkeypatch.setattr(DistanceAUCResampler, "bootstrap", lambda *draw: calls.append(draw) or bootstrap(*draw))
     test = Units("pair", rows, "mean_auc").compare(Units("pair", other, "mean_auc"), n_resamples=30, seed=4)
     as_far = np.abs(ours - theirs - observed) >= abs(observed)
     assert test.p_value == (1 + as_far.sum()) / 31 and 0 < as_far.sum() < 30
