@@ -67,7 +67,7 @@ from st_biomed.settings.recipe import run_recipe
 from st_biomed.settings.yaml_files import read_yaml
 from st_biomed.training.all_but_the_top import AllButTheTop
 from st_biomed.training.encoder_run import record_run, train_encoder
-from st_biomed.training.same_run import deciding
+from st_biomed.training.same_run import weight_arguments
 from st_biomed.training.teacher import SAMPLE
 
 BENCHMARKS = ("mayosrs", "umnsrs_similarity_modified", "umnsrs_relatedness_modified", "relations_ncit")
@@ -180,7 +180,7 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
                 raise InputError(f"{trials}: {name}: expected trials and folders of models in mix, found {part}")
     else:
         recipe, training = settings(config, trial.get("arguments", ""))
-        how += [plain(asdict(recipe)), training.seed, deciding(training)]
+        how += [plain(asdict(recipe)), training.seed, weight_arguments(training)]
     return checksum(json.dumps(how, sort_keys=True).encode())
 
 

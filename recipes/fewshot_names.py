@@ -42,7 +42,7 @@ from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.readings import few_shot_readings
-from st_biomed.training.same_run import deciding
+from st_biomed.training.same_run import weight_arguments
 from st_biomed.training_data.few_shot import few_shot_names
 
 
@@ -168,7 +168,7 @@ def run(
                 print(outcomes.runs[-1], flush=True)
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))
-            settings = {**asdict(recipe), **deciding(training)}
+            settings = {**asdict(recipe), **weight_arguments(training)}
             outcomes.save(folders.work / "results.json", configuration=settings, tuning=tuning)
 
     # Measure and release.

@@ -136,7 +136,7 @@ class Phases:
         may_change = {*self.free, *AVERAGING, *free}
         if self.resumes and (finished / "run.json").is_file():
             earlier = read_run(finished / "run.json")
-            check_same(earlier, own.to_dict(), training, finished, free=may_change, adapted=True)
+            check_same(earlier, own.to_dict(), training, finished, free=may_change, final_arguments=True)
             if training.should_log:
                 print(f"{name}: finished in an earlier run ({finished})", flush=True)
             trained = load_encoder(finished, device=str(model.device), trust_remote_code=recipe.trust_remote_code)
@@ -170,7 +170,7 @@ class Phases:
         found, passed = last_complete_checkpoint(work) if self.resumes else (None, {})
         begun = work / BEGUN
         if found is not None and begun.is_file():
-            check_same(read_run(begun), own.to_dict(), training, work, free=may_change, adapted=True)
+            check_same(read_run(begun), own.to_dict(), training, work, free=may_change, final_arguments=True)
         with training.main_process_first(desc="checkpoint"):
             if training.should_save:
                 set_aside(work, after=-1 if found is None else step_of(found))

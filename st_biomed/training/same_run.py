@@ -1,4 +1,4 @@
-"""Whether a finished or interrupted run or phase was trained as the present one: what decides its weights is in its record."""
+"""Checks that a finished or interrupted run was trained with the settings of the present one, by the record of the run."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BEGUN = "begun.json"
 AVERAGING = {argument.name for argument in fields(AveragingArguments)}
 """Arguments of recipes that decide nothing until training has ended."""
 
-_STEPS = ("num_train_epochs", "max_steps")
+_MAY_GROW = ("num_train_epochs", "max_steps")
 """Arguments of the trainer by which a resumed run may be longer."""
 
-_TRAINER = (
+_DECIDE_WEIGHTS = (
     *("learning_rate", "learning_rate_mapping", "lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps"),
     *("warmup_ratio", "optim", "optim_args", "adam_beta1", "adam_beta2", "adam_epsilon", "weight_decay"),
     *("max_grad_norm", "label_smoothing_factor", "neftune_noise_alpha", "bf16", "fp16", "data_seed"),
@@ -33,13 +33,19 @@ _TRAINER = (
 )
 """Arguments of the trainer that decide the weights."""
 
-_BEST = ("load_best_model_at_end", "metric_for_best_model", "greater_is_better", "eval_strategy", "eval_steps")
+_DECIDE_CHECKPOINT = (
+    "load_best_model_at_end",
+    "metric_for_best_model",
+    "greater_is_better",
+    "eval_strategy",
+    "eval_steps",
+)
 """Arguments of the trainer that decide which weights are kept, if the best are."""
 
-_DEV = {"benchmarks", "linking"}
+_DECIDE_BY_DEV = {"benchmarks", "linking"}
 """Arguments of recipes whose dev splits decide the weights if the best are kept, or the share of an average."""
 
-_FREE = {
+_MAY_DIFFER = {
     *("base_model", "terminology"),  # compared by themselves
     *("benchmarks", "linking", "relatedness"),  # measured only
     *("cache_dir", "corpus_license", "distilled_texts_license", "keep_trained", "license"),
@@ -65,8 +71,8 @@ def check_or_record_run(record: RunRecord, training: TrainingArguments) -> None:
     home = Path(point).parent if isinstance(point, str) else work
     if point and (home / BEGUN).is_file() and not (isinstance(point, str) and Path(point).name.startswith("earlier-")):
         earlier, given = read_run(home / BEGUN), plain(training.to_dict())
-        earlier["training_arguments"] |= {name: given[name] for name in _STEPS}
-        check_same(earlier, record.to_dict(), training, home, free=AVERAGING, adapted=True)
+        earlier["training_arguments"] |= {name: given[name] for name in _MAY_GROW}
+        check_same(earlier, record.to_dict(), training, home, free=AVERAGING, final_arguments=True)
     with training.main_process_first(desc="record"):
         if training.should_save and not (point and (work / BEGUN).is_file()):
             work.mkdir(parents=True, exist_ok=True)
@@ -80,7 +86,7 @@ def check_same(
     folder: Path,
     *,
     free: Collection[str] = (),
-    adapted: bool = False,
+    final_arguments: bool = False,
     instead: str = "leave --resume_from_checkpoint out to begin anew",
 ) -> None:
     """Raise InputError if a finished run was trained with other settings than the present one.
@@ -91,21 +97,21 @@ def check_same(
         training: The trainer's arguments of the present run.
         folder: The folder of the finished run.
         free: Arguments of the recipe that may differ, in addition to those that never decide the weights.
-        adapted: Whether the trainer's arguments are those that training takes; otherwise evaluation may still be switched off
-            where nothing is measured.
+        final_arguments: Whether ``training`` is final. Otherwise training may still switch evaluation off because nothing
+            is measured, and the evaluation arguments of an earlier run without evaluation are not compared.
         instead: What else can be done, for the message.
 
     Raises:
         InputError: With the first setting that differs and its two values.
     """
-    before, given = earlier["training_arguments"], plain(training.to_dict())
-    evaluated = adapted or before.get("eval_strategy") != "no"
-    best = _BEST if evaluated and (_keeps_best(before) or _keeps_best(given)) else ()
+    earlier_arguments, given = earlier["training_arguments"], plain(training.to_dict())
+    evaluated = final_arguments or earlier_arguments.get("eval_strategy") != "no"
+    best = _DECIDE_CHECKPOINT if evaluated and (_keeps_best(earlier_arguments) or _keeps_best(given)) else ()
     by_dev = best or ("average" not in free and now["configuration"].get("average") == "dev")
-    may_differ = {*(_FREE - _DEV if by_dev else _FREE), *free}
+    may_differ = {*(_MAY_DIFFER - _DECIDE_BY_DEV if by_dev else _MAY_DIFFER), *free}
     found, wanted = (_settings(run, may_differ) for run in (earlier, now))
-    found |= {name: before.get(name) for name in (*_TRAINER, *best)}
-    wanted |= deciding(training) | {name: given.get(name) for name in best}
+    found |= {name: earlier_arguments.get(name) for name in (*_DECIDE_WEIGHTS, *best)}
+    wanted |= weight_arguments(training) | {name: given.get(name) for name in best}
     found["loss"] = {name: loss for name, loss in earlier["losses"].items() if name in now["losses"]}
     wanted["loss"] = now["losses"]
     for name, value in wanted.items():
@@ -115,10 +121,10 @@ def check_same(
             )
 
 
-def deciding(training: TrainingArguments) -> dict[str, Any]:
+def weight_arguments(training: TrainingArguments) -> dict[str, Any]:
     """The arguments of the trainer that decide the weights, as they are in a record."""
     arguments = training.to_dict()
-    return {name: plain(arguments.get(name)) for name in _TRAINER}
+    return {name: plain(arguments.get(name)) for name in _DECIDE_WEIGHTS}
 
 
 def _settings(run: RunData, free: Collection[str]) -> dict[str, Any]:

@@ -31,8 +31,8 @@ def test_a_run_that_kept_other_weights_is_not_the_same(best: bool, tmp_path: Pat
         check_same(record, record, now, tmp_path)
 
 
-@pytest.mark.parametrize("adapted", [False, True])
-def test_last_weights_without_evaluation_are_not_the_best(adapted: bool, tmp_path: Path):
+@pytest.mark.parametrize("final_arguments", [False, True])
+def test_last_weights_without_evaluation_are_not_the_best(final_arguments: bool, tmp_path: Path):
     """Catches a phase with last weights that is averaged with others' best; arguments that may still change are left alone."""
     measured = {
         f"{what}_{key}": value for what in ("eval", "save") for key, value in (("strategy", "steps"), ("steps", 1))
@@ -40,8 +40,12 @@ def test_last_weights_without_evaluation_are_not_the_best(adapted: bool, tmp_pat
     before, now = arguments(tmp_path), arguments(tmp_path, load_best_model_at_end=True, **measured)
     record: Any = {"base_model": "x", "seed": 1, "terminologies": [], "corpora": [], "configuration": {}, "losses": {}}
     record["training_arguments"] = plain(before.to_dict())
-    with pytest.raises(InputError, match="load_best_model_at_end False, found True") if adapted else nullcontext():
-        check_same(record, record, now, tmp_path, adapted=adapted)
+    with (
+        pytest.raises(InputError, match="load_best_model_at_end False, found True")
+        if final_arguments
+        else nullcontext()
+    ):
+        check_same(record, record, now, tmp_path, final_arguments=final_arguments)
 
 
 def test_a_run_on_other_raw_text_is_refused(tmp_path: Path):
