@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from st_biomed.hierarchy.definitions import DISTANCES
+from st_biomed.hierarchy.distance_types import DISTANCES
 from st_biomed.hierarchy.hierarchy import MASKED, Hierarchy
 
 __all__ = ["DISTANCES", "MASKED", "Hierarchy"]

@@ -1,6 +1,6 @@
 """Distance levels between the texts of a batch, from the parents of their concepts.
 
-A hierarchy is a forest or a directed acyclic graph with several parents per concept. All definitions of distance have
+A hierarchy is a forest or a directed acyclic graph with several parents per concept. All types of distance have
 the same form: two concepts are at level ``l`` if a set of *keys* of one concept (e.g. its ancestors ``i`` steps up)
 meets a set of keys of the other, and they are at no nearer level. Batches are compared by joining keys, never by a
 loop over pairs.
@@ -17,7 +17,7 @@ import numpy as np
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
 from st_biomed.errors import InputError
 from st_biomed.hierarchy.ancestors import AncestorGraph
-from st_biomed.hierarchy.definitions import by_definition, largest_levels, levels_of
+from st_biomed.hierarchy.distance_types import largest_levels, levels_of, sources_by_distance_type
 from st_biomed.hierarchy.keys import inverse, meet
 from st_biomed.hierarchy.pairs import BatchPairs
 from st_biomed.hierarchy.sources import comparable_sources, deepest_in_sources
@@ -46,18 +46,18 @@ class Hierarchy:
         distance: ``"sibling_parent"``, ``"lca_depth"`` or ``"hops"``.
         levels: For ``sibling_parent``: the kinships (see ``KINSHIPS``) from near to far; a tuple inside shares a
             level, e.g. ``("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))``.
-        source_distances: Source to the definition for its parents, e.g. ``{"PHECODE": "lca_depth"}`` as in HiPrBERT's
-            published code; ``distance`` for the other sources. All definitions have the same ``D``, that of
+        source_distances: Source to the distance type for its parents, e.g. ``{"PHECODE": "lca_depth"}`` as in HiPrBERT's
+            published code; ``distance`` for the other sources. All distance types have the same ``D``, that of
             ``sibling_parent`` if it is one of them.
         max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
-            of that function, for every definition (default: ``D``); with one of ``LEVEL_FUNCTIONS``, ``2 D - 1``.
+            of that function, for every distance type (default: ``D``); with one of ``LEVEL_FUNCTIONS``, ``2 D - 1``.
         level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, e.g.
             :func:`~st_biomed.hierarchy.level_functions.by_depth`. It is applied last, and only in :meth:`distance`.
         weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
             with learned parameters.
 
     Attributes:
-        definition, levels, source_distances: The arguments ``distance``, ``levels`` and ``source_distances``.
+        distance_type, levels, source_distances: The arguments ``distance``, ``levels`` and ``source_distances``.
         max_distance: Largest level of :meth:`distance`: ``D``, or the declared maximum of the level function.
         far: ``D``, the largest level before the level function.
         text_sources: Text to the sources it can be compared in; ``None`` if there is only one source.
@@ -91,10 +91,10 @@ class Hierarchy:
     ) -> None:
         self.source_distances = dict(sorted((source_distances or {}).items()))
         sources = sorted(terminology.parents["source"].unique().to_pylist())
-        definitions = by_definition(distance, self.source_distances, sources)
-        self.far, self.max_distance = largest_levels(definitions, len(levels), max_distance, level_function)
+        distance_types = sources_by_distance_type(distance, self.source_distances, sources)
+        self.far, self.max_distance = largest_levels(distance_types, len(levels), max_distance, level_function)
         self.terminology = terminology
-        self.definition = distance
+        self.distance_type = distance
         self.levels = tuple(level if isinstance(level, str) else tuple(level) for level in levels)
         self.level_function = level_function
         self.weight_function = weight_function
@@ -103,7 +103,7 @@ class Hierarchy:
         parent = terminology.parents["parent"].to_numpy()
         self.graph = AncestorGraph(child, parent, terminology.concepts["code"])
         self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
-        self._levels = levels_of(terminology, self.graph, self.concept_sources, definitions, self.levels, self.far)
+        self._levels = levels_of(terminology, self.graph, self.concept_sources, distance_types, self.levels, self.far)
         self._device_levels = [
             [
                 (
@@ -273,9 +273,9 @@ class Hierarchy:
         return tables
 
     def get_config_dict(self) -> dict[str, object]:
-        """The definition of the distances, for cards and records."""
+        """The settings of the distances, for cards and records."""
         config: dict[str, object] = {
-            "distance": self.definition,
+            "distance": self.distance_type,
             "max_distance": self.max_distance,
             "terminology": self.digest,
         }
@@ -284,12 +284,12 @@ class Hierarchy:
         for name in ("level_function", "weight_function"):
             if (function := getattr(self, name)) is not None:
                 config[name] = getattr(function, "__name__", type(function).__name__)
-        used = {self.definition, *self.source_distances.values()}
+        used = {self.distance_type, *self.source_distances.values()}
         return config | ({"levels": self.levels} if "sibling_parent" in used else {})
 
     def __repr__(self) -> str:
-        own = "".join(f", {source}={definition}" for source, definition in self.source_distances.items())
+        own = "".join(f", {source}={kind}" for source, kind in self.source_distances.items())
         return (
             f"Hierarchy({self.terminology.n_concepts:,} concepts, {len(self.graph.roots):,} trees, depth "
-            f"{int(self.depth.max(initial=0))}, distance {self.definition}{own} 0..{self.max_distance})"
+            f"{int(self.depth.max(initial=0))}, distance {self.distance_type}{own} 0..{self.max_distance})"
         )

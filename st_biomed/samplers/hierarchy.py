@@ -206,7 +206,7 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         batches = cls(
             **dataset_fields(hierarchy.terminology, path, dataset),
-            distance=hierarchy.definition,
+            distance=hierarchy.distance_type,
             levels=hierarchy.levels,
             max_distance=hierarchy.max_distance,
             source_distances=tuple(hierarchy.source_distances.items()),

@@ -52,7 +52,7 @@ class DistanceArguments:
         Raises:
             InputError: An error of :class:`~st_biomed.hierarchy.Hierarchy`.
         """
-        own = {"source_distances": self.definitions_by_source(), "max_distance": self.max_distance}
+        own = {"source_distances": self.distance_type_of_source(), "max_distance": self.max_distance}
         return Hierarchy(terminology, self.distance, levels=self.levels, **{**own, **changed})
 
     def trained_hierarchy(self, terminology: Terminology) -> Hierarchy:
@@ -74,13 +74,13 @@ class DistanceArguments:
             InputError: An entry of ``source_distances`` is malformed, or ``max_distance`` does not fit ``levels`` or
                 ``level_function``.
         """
-        own, far = self.definitions_by_source(), len(self.levels) + 1
+        own, far = self.distance_type_of_source(), len(self.levels) + 1
         if self.distance == "sibling_parent" and not own and self.max_distance not in (None, far):
             raise InputError(f"max_distance follows from levels ({far}) for sibling_parent, found {self.max_distance}")
         if self.level_function != "none" and largest_split(self.max_distance or far) > 127:
             raise InputError(f"max_distance must be at most 64 with level_function, found {self.max_distance}")
 
-    def definitions_by_source(self) -> dict[str, str]:
+    def distance_type_of_source(self) -> dict[str, str]:
         """``source_distances`` as a dictionary.
 
         Raises:

@@ -48,7 +48,7 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
     if "synonyms" in parts or "relations" in parts:
         sentences.append(_hard_pairs(recipe, parts))
     if "hierarchy" in parts:
-        own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.definitions_by_source().items()))
+        own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.distance_type_of_source().items()))
         levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
         if recipe.level_function != "none":
             own += f", each in two levels by the depth of the pair in {_WEIGHTED[recipe.level_function]}, deep pairs nearer"

@@ -90,9 +90,9 @@ class Oracle:
         """Distance of two concepts, whatever their sources."""
         if a == b:
             return 0
-        if hierarchy.definition == "sibling_parent":
+        if hierarchy.distance_type == "sibling_parent":
             return self.kinship(a, b, hierarchy.levels)
-        return getattr(self, hierarchy.definition)(a, b, hierarchy.max_distance)
+        return getattr(self, hierarchy.distance_type)(a, b, hierarchy.max_distance)
 
     def comparable(self, concepts_a, concepts_b) -> bool:
         return bool(

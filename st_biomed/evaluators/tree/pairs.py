@@ -75,7 +75,7 @@ def draw_pairs(
         pairs = _first_at(hierarchy, pairs[rng.permutation(len(pairs))], level, pairs_per_class)
         if not len(pairs):
             raise InputError(
-                f"no pair at distance {level} of {hierarchy.definition} among {len(ids):,} texts; "
+                f"no pair at distance {level} of {hierarchy.distance_type} among {len(ids):,} texts; "
                 f"distances= selects those to draw (here {list(wanted)})"
             )
         drawn.append(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])

@@ -1,4 +1,4 @@
-"""The definitions of distance, as the keys of every level."""
+"""The types of distance, as the keys of every level."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ logger = logging.getLogger(__name__)
 DISTANCES = ("sibling_parent", "lca_depth", "hops")
 
 
-def by_definition(
+def sources_by_distance_type(
     distance: str, source_distances: Mapping[str, str], sources: Sequence[str]
 ) -> dict[str, list[str] | None]:
-    """Definition to the sources of parents it is applied to; ``None`` for all, if there is one definition.
+    """Distance type to the sources of parents it is applied to; ``None`` for all, if there is one distance type.
 
     Args:
-        distance: The definition of sources that have none of their own.
-        source_distances: Source to definition.
+        distance: The distance type of sources that have none of their own.
+        source_distances: Source to distance type.
 
     Raises:
-        InputError: An unknown definition or source.
+        InputError: An unknown distance type or source.
     """
-    for definition in (distance, *source_distances.values()):
-        check_name("distance", definition, DISTANCES)
+    for distance_type in (distance, *source_distances.values()):
+        check_name("distance", distance_type, DISTANCES)
     for source in source_distances:
         check_name("source of source_distances", source, sources)
     if not source_distances:
         return {distance: None}
-    definitions = {source: source_distances.get(source, distance) for source in sources}
+    distance_types = {source: source_distances.get(source, distance) for source in sources}
     return {
-        definition: [source for source in sources if definitions[source] == definition]
-        for definition in sorted(set(definitions.values()))
+        distance_type: [source for source in sources if distance_types[source] == distance_type]
+        for distance_type in sorted(set(distance_types.values()))
     }
 
 
 def largest_levels(
-    definitions: Collection[str],
+    distance_types: Collection[str],
     n_kinships: int,
     max_distance: int | None,
     level_function: Callable[[BatchPairs], Tensor] | None,
 ) -> tuple[int, int]:
-    """The level of unrelated concepts, which all definitions share, before and after the level function.
+    """The level of unrelated concepts, which all distance types share, before and after the level function.
 
     Args:
         max_distance: The largest level after it; a function of
@@ -72,7 +72,7 @@ def largest_levels(
     if max_distance is not None and not 1 <= max_distance <= 127:
         raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
     splits = level_function in LEVEL_FUNCTIONS.values()
-    if "sibling_parent" in definitions:
+    if "sibling_parent" in distance_types:
         far = n_kinships + 1
     elif splits and max_distance is not None:
         far = (max_distance + 1) // 2
@@ -81,7 +81,7 @@ def largest_levels(
     largest = largest_split(far) if splits else far
     if max_distance in (None, largest) or (level_function is not None and not splits):
         return far, max_distance or largest
-    if "sibling_parent" in definitions:
+    if "sibling_parent" in distance_types:
         raise InputError(f"max_distance follows from levels ({largest}) for sibling_parent, found {max_distance}")
     raise InputError(
         f"max_distance must be odd with {getattr(level_function, '__name__', '')}, which makes 2 D - 1 levels of D, "
@@ -93,7 +93,7 @@ def levels_of(
     terminology: Terminology,
     graph: AncestorGraph,
     concept_sources: CSR,
-    definitions: Mapping[str, Sequence[str] | None],
+    distance_types: Mapping[str, Sequence[str] | None],
     kinships: Sequence[str | Sequence[str]],
     far: int,
 ) -> list[list[Level]]:
@@ -101,7 +101,7 @@ def levels_of(
 
     Args:
         concept_sources: Concept to the sources it can be compared in.
-        definitions: Definition to the sources whose parents it is applied to; ``None`` for all.
+        distance_types: Distance type to the sources whose parents it is applied to; ``None`` for all.
         kinships: For ``sibling_parent``: the kinships from near to far.
         far: The level of unrelated concepts.
 
@@ -109,12 +109,12 @@ def levels_of(
         InputError: An unknown kinship, or kinships in an impossible order.
     """
     levels: list[list[Level]] = [[] for _ in range(1, far)]
-    for definition, sources in definitions.items():
+    for distance_type, sources in distance_types.items():
         own = graph if sources is None else _graph_of(terminology, sources)
-        if definition == "sibling_parent":
+        if distance_type == "sibling_parent":
             steps = [ancestor_steps(level) for level in kinships]
             check_order(steps)
-        elif definition == "hops":
+        elif distance_type == "hops":
             steps = [[(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, far)]
         else:
             found = lca_levels(own, _deepest(terminology, own, concept_sources, sources, far), far)
