@@ -79,6 +79,15 @@ class CSR(NamedTuple):
         return CSR.from_pairs(rows, value, self.n_rows)
 
 
+def position_in_row(rows: np.ndarray) -> np.ndarray:
+    """The position of each entry within its row, from 0: how many entries of the same row precede it, ``[nnz]``.
+
+    Args:
+        rows: The row of each entry, sorted, ``[nnz]``.
+    """
+    return np.arange(len(rows)) - np.searchsorted(rows, rows)
+
+
 class DeviceTables:
     """Named numpy arrays with one torch copy per device, made when first asked for and never pickled."""
 

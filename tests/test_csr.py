@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from st_biomed.csr import CSR, DeviceTables, expand, shares_key
+from st_biomed.csr import CSR, DeviceTables, expand, position_in_row, shares_key
 
 
 def random_table(rng: np.random.Generator, n_rows: int, n_keys: int, nnz: int) -> CSR:
@@ -68,3 +68,10 @@ def test_device_tables_pickle_their_arrays_alone():
     tables.on(torch.device("cpu"))
     again = pickle.loads(pickle.dumps(tables))
     assert again.on(torch.device("cpu"))["x"].tolist() == [0, 1, 2]
+
+
+def test_positions_in_rows_are_those_of_a_loop():
+    """Catches positions in the whole array, and rows without entries that are counted."""
+    for rows in (np.array([], dtype=np.int64), np.sort(np.random.default_rng(0).integers(0, 9, 40)) * 2):
+        expected = [rows[:i].tolist().count(row) for i, row in enumerate(rows.tolist())]
+        assert position_in_row(rows).tolist() == expected

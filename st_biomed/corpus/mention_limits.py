@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from st_biomed.corpus.tokens import splitmix64
-from st_biomed.csr import CSR
+from st_biomed.csr import CSR, position_in_row
 from st_biomed.errors import InputError, check_name
 
 _PLACES = np.uint64(22)  # bits of a position in a document or piece, which has at most 2^20 characters
@@ -107,6 +107,4 @@ class Caps:
 def _lowest(groups: np.ndarray, ranks: np.ndarray, limit: int) -> np.ndarray:
     """The lowest ranks of each group, at most as many as the limit, as ascending places, int64 ``[M]``."""
     order = np.lexsort((ranks, groups))
-    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    place = np.arange(len(order)) - np.repeat(begins, np.diff(begins, append=len(order)))
-    return np.sort(order[place < limit])
+    return np.sort(order[position_in_row(groups[order]) < limit])

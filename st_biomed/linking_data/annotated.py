@@ -63,7 +63,7 @@ def read_text(path: Path) -> str:
         raise undecodable(path, UTF_8) from error
 
 
-def check_folder(path: Path) -> Path:
+def require_folder(path: Path) -> Path:
     """``path``, if it is a folder.
 
     Raises:
@@ -132,7 +132,7 @@ def split_files(folder: Path, patterns: Iterable[str]) -> dict[str, Path]:
     for split, words in SPLIT_WORDS.items():
         for pattern in patterns:
             paths = sorted(
-                {path for word in words for path in matching(check_folder(folder), pattern.replace("{split}", word))}
+                {path for word in words for path in matching(require_folder(folder), pattern.replace("{split}", word))}
             )
             if len(paths) > 1:
                 raise InputError(f"{folder}: two files for the split {split}: {paths[0].name} and {paths[1].name}")

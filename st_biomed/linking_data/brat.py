@@ -10,7 +10,7 @@ from typing import NamedTuple
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.linking_data.annotated import OFFSET, check_folder, read_text
+from st_biomed.linking_data.annotated import OFFSET, read_text, require_folder
 from st_biomed.linking_data.records import Mention
 
 _SPANS = re.compile(rf"(\S+) ({OFFSET} {OFFSET}(?:;{OFFSET} {OFFSET})*)")
@@ -54,7 +54,7 @@ def read_brat(folder: Path) -> Iterator[BratDocument]:
         InputError: No such folder or no ``.ann`` file in it, an ``.ann`` file without its text, an invalid entity
             line, a note without its entity.
     """
-    paths = matching(check_folder(folder), "*.ann")
+    paths = matching(require_folder(folder), "*.ann")
     if not paths:
         raise InputError(f"{folder}: contains no .ann file")
     for path in paths:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from st_biomed.csr import CSR
+from st_biomed.csr import CSR, position_in_row
 from st_biomed.errors import InputError
 from st_biomed.metrics.linking_gold import Gold
 
@@ -71,7 +71,7 @@ def distinct_entries(ranked: np.ndarray, keys: CSR, depth: int) -> np.ndarray:
         first = np.unique(row[owner] * width + key, return_index=True)[1]
         new = np.unique(owner[first])  # in the order of rows and ranks
         row, rank = row[new], rank[new]
-        place = np.arange(len(row)) - np.searchsorted(row, row)
+        place = position_in_row(row)
         kept = place < depth
         out[start + row[kept], place[kept]] = block[row[kept], rank[kept]]
     return out

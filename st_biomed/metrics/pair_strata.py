@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from st_biomed.csr import position_in_row
+
 
 class PairSet(NamedTuple):
     """The related or the unrelated pairs of a relation.
@@ -60,7 +62,7 @@ class PairStrata:
     def __init__(self, pair: np.ndarray, side: np.ndarray) -> None:
         self._pair = pair
         order = np.lexsort((side, pair))
-        nth_row = _n_equal_before(pair[order])
+        nth_row = position_in_row(pair[order])
         stratum = np.zeros(int(pair.max()) + 1, dtype=np.int64)
         for n in range(int(nth_row.max()) + 1):
             rows = order[nth_row == n]
@@ -77,7 +79,7 @@ class PairStrata:
             rows: The rows, sorted, ``[P]``.
         """
         rows = rows[np.argsort(self._pair[rows], kind="stable")]
-        nth_time, stratum = _n_equal_before(self._pair[rows]), self._stratum[self._pair[rows]]
+        nth_time, stratum = position_in_row(self._pair[rows]), self._stratum[self._pair[rows]]
         in_blocks = np.lexsort((self._pair[rows], nth_time, stratum))
         strata, places = [], 0
         while places < len(rows):
@@ -85,8 +87,3 @@ class PairStrata:
             places += int(self.sizes[strata[-1]])
         sizes = self.sizes[strata] if strata else np.empty(0, dtype=np.int64)
         return PairSet(rows[in_blocks], strata, np.repeat(np.cumsum(sizes) - sizes, sizes))
-
-
-def _n_equal_before(numbers: np.ndarray) -> np.ndarray:
-    """How many equal numbers precede each of some sorted numbers, ``[N]``."""
-    return np.arange(len(numbers)) - np.searchsorted(numbers, numbers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from st_biomed.csr import CSR
+from st_biomed.csr import CSR, position_in_row
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samplers.rows import NameRows
 from st_biomed.samplers.shared_keys import SharedKeyMembers
@@ -48,7 +48,7 @@ class PartnerGroups:
         groups[:, 0] = names.indices[anchors]
         row, rank = draw_distinct(rng, _lengths(names, concepts) - 1, self._partners[0])
         rank += rank >= (anchors - names.indptr[concepts])[row]  # the anchor itself is skipped
-        groups[row, 1 + _slot(row)] = names.indices[names.indptr[concepts[row]] + rank]
+        groups[row, 1 + position_in_row(row)] = names.indices[names.indptr[concepts[row]] + rank]
         first = 1 + self._partners[0]
         for distance, relatives in self._relatives.items():
             wanted = self._partners[distance]
@@ -78,7 +78,7 @@ class PartnerGroups:
         counts = np.where(concepts < 0, 0, _lengths(names, concepts)).reshape(-1)
         row, rank = draw_distinct(rng, counts, width)
         texts = np.full((len(counts), width), -1, dtype=np.int64)
-        texts[row, _slot(row)] = names.indices[names.indptr[concepts.reshape(-1)[row]] + rank]
+        texts[row, position_in_row(row)] = names.indices[names.indptr[concepts.reshape(-1)[row]] + rank]
         return texts.reshape(len(concepts), -1)
 
     def _at(self, distance: int, anchors: np.ndarray, texts: np.ndarray) -> np.ndarray:
@@ -131,11 +131,6 @@ def _same_source(hierarchy: Hierarchy, texts: np.ndarray) -> SharedKeyMembers | 
 def _lengths(table: CSR, rows: np.ndarray) -> np.ndarray:
     """Lengths of some rows, without those of all."""
     return table.indptr[rows + 1] - table.indptr[rows]
-
-
-def _slot(row: np.ndarray) -> np.ndarray:
-    """Where each entry of sorted rows stands in its row, ``[M]``."""
-    return np.arange(len(row)) - np.searchsorted(row, row)
 
 
 def _repeats(texts: np.ndarray) -> np.ndarray:

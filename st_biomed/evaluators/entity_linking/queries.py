@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from st_biomed.csr import CSR
+from st_biomed.csr import CSR, position_in_row
 from st_biomed.errors import InputError, check_name
 from st_biomed.linking_data.records import Mention
 from st_biomed.linking_data.resemblance import near_any
@@ -195,7 +195,7 @@ class DictionaryTexts:
             query, score = query[owner], of_block[query, place][owner]
             order = np.lexsort((entry, -score, query))
             query, entry, score = query[order], entry[order], score[order]
-            place = np.arange(len(query)) - np.searchsorted(query, query)
+            place = position_in_row(query)
             kept = place < depth
             entries[start + query[kept], place[kept]] = entry[kept]
             entry_scores[start + query[kept], place[kept]] = score[kept]

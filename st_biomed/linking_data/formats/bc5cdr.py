@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.linking_data.annotated import Corpus, check_folder
+from st_biomed.linking_data.annotated import Corpus, require_folder
 from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.records import SourceInfo, Tally
 
@@ -46,7 +46,7 @@ def read(path: Path, *, tally: Tally, entity: str = "Disease") -> Corpus:
     check_name("entity", entity, ENTITIES)
     corpus = Corpus(variant=entity.lower())
     for split, name in FILES.items():
-        file = plain_or_gzipped(check_folder(path) / name)
+        file = plain_or_gzipped(require_folder(path) / name)
         for document in read_pubtator(file, tally=tally) if file else ():
             corpus.documents[document.id] = document.text
             for mention in document.mentions:

@@ -12,7 +12,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
+from st_biomed.linking_data.annotated import OFFSET, Corpus, require_folder
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.records import SourceInfo, Tally
@@ -45,7 +45,7 @@ def read(path: Path, *, tally: Tally, processed: bool = True) -> Corpus:
         InputError: No ``.concept`` file, or an invalid line.
     """
     corpus = Corpus()
-    if matching(check_folder(path), "*.concept"):
+    if matching(require_folder(path), "*.concept"):
         folders = {"all": path}
     else:
         folders = {split: path / (f"processed_{split}" if processed else split) for split in SPLITS}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.errors import InputError
-from st_biomed.linking_data.annotated import Corpus, check_folder
+from st_biomed.linking_data.annotated import Corpus, require_folder
 from st_biomed.linking_data.brat import read_brat
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.records import SourceInfo, Tally
@@ -35,7 +35,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """
     corpus = Corpus()
     for split, names in FOLDERS.items():
-        for folder in (check_folder(path) / name / "cantemist-norm" for name in names):
+        for folder in (require_folder(path) / name / "cantemist-norm" for name in names):
             for document in read_brat(folder) if folder.is_dir() else ():
                 corpus.documents[document.id] = document.text
                 for entity in document.entities:

@@ -12,7 +12,7 @@ from pathlib import Path
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_lines, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder
+from st_biomed.linking_data.annotated import OFFSET, Corpus, require_folder
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.records import SourceInfo, Tally
@@ -47,7 +47,7 @@ def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
     check_name("label", label, LABELS)
     corpus = Corpus(variant=label.lower())
     for split in SPLITS:
-        if file := plain_or_gzipped(check_folder(path) / split / f"{split}X.tsv"):
+        if file := plain_or_gzipped(require_folder(path) / split / f"{split}X.tsv"):
             corpus.mentions[split] = []
             _read_split(corpus, split, file, tally, label)
     if not corpus.mentions:

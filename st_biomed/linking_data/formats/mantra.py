@@ -12,7 +12,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.files.gzipped import matching
-from st_biomed.linking_data.annotated import Corpus, check_folder
+from st_biomed.linking_data.annotated import Corpus, require_folder
 from st_biomed.linking_data.brat import BratEntity, read_brat
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.records import SourceInfo, Tally
@@ -47,7 +47,7 @@ def read(path: Path, *, tally: Tally, language: str = "en", units: str = "") -> 
         raise unknown_name("units", units, UNITS)
     corpus = Corpus(mentions={"test": []}, variant="-".join(filter(None, (language, units.lower()))))
     folders = [path]
-    if not matching(check_folder(path), "*.ann"):
+    if not matching(require_folder(path), "*.ann"):
         folders = sorted(folder for folder in path.glob(f"{LANGUAGES[language]}/{units}*") if folder.is_dir())
         if not folders:
             raise InputError(f"{path}: contains no .ann file and no folder {LANGUAGES[language]}/{units}*")

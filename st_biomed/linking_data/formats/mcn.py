@@ -13,7 +13,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import matching, plain_or_gzipped, plain_stem
-from st_biomed.linking_data.annotated import OFFSET, Corpus, check_folder, read_text
+from st_biomed.linking_data.annotated import OFFSET, Corpus, read_text, require_folder
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.records import SourceInfo, Tally
@@ -43,7 +43,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """
     corpus = Corpus()
     for split in SPLITS:
-        folder = check_folder(path) / split
+        folder = require_folder(path) / split
         for file in matching(folder / f"{split}_norm", "*.norm"):
             document = plain_stem(file)
             text = folder / f"{split}_note" / f"{document}.txt"

@@ -11,7 +11,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.linking_data.annotated import Corpus, check_folder
+from st_biomed.linking_data.annotated import Corpus, require_folder
 from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.records import SourceInfo, Tally
 
@@ -40,7 +40,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
         InputError: The corpus or a list is missing, a list has a document of another split or one that is not in the
             corpus, or an error of :func:`~st_biomed.linking_data.pubtator_lines.read_pubtator`.
     """
-    file = plain_or_gzipped(check_folder(path) / CORPUS)
+    file = plain_or_gzipped(require_folder(path) / CORPUS)
     if file is None:
         raise InputError(f"{path}: contains no {CORPUS}")
     split_of, listed = _split_lists(path)

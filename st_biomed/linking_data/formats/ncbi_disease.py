@@ -10,7 +10,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.gzipped import plain_or_gzipped
-from st_biomed.linking_data.annotated import Corpus, check_folder
+from st_biomed.linking_data.annotated import Corpus, require_folder
 from st_biomed.linking_data.pubtator_lines import read_pubtator
 from st_biomed.records import SourceInfo, Tally
 
@@ -40,7 +40,7 @@ def read(path: Path, *, tally: Tally) -> Corpus:
     """
     corpus = Corpus()
     for split, name in FILES.items():
-        file = plain_or_gzipped(check_folder(path) / name)
+        file = plain_or_gzipped(require_folder(path) / name)
         for document in read_pubtator(file, tally=tally) if file else ():
             corpus.documents[document.id] = document.text
             for mention in document.mentions:
