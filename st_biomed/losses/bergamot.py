@@ -49,7 +49,7 @@ class BergamotLoss(nn.Module):
     labels of the targets are gathered, DGI sums up and discriminates all of them, the relation loss is a mean over all edges.
     Edges are permuted within a process, and no edge leads to a concept of another process.
 
-    :meth:`hold` adds the self-distillation of the targets' names.
+    :meth:`add_distillation` adds the self-distillation of the targets' names.
 
     The graph encoder and the other parameters of the loss need :class:`~st_biomed.losses.LossParametersCallback`. They
     are saved in checkpoints, never in the model.
