@@ -47,7 +47,7 @@ FILES
 fi
 train() {
     python recipes/bergamot.py recipes/configs/bergamot_open.yaml --terminology $open/train --disable_tqdm true \
-        --output_dir out/bergamot_open/"$1" "${@:2}"
+        --node_weight 1 --intermodal_weight 1 --output_dir out/bergamot_open/"$1" "${@:2}"
 }
 names() { # text; encoder x neighborhood x weight; each loss left out; text and graph with retention
     if [ -n "${CELLS:-}" ]; then

@@ -25,8 +25,8 @@ class BergamotLossArguments(GraphArguments):
     """The weights and variants of the losses (section 2); without a graph encoder, those of the graph are 0."""
 
     text_weight: float = field(default=1.0, metadata=about("weight of the term-term loss (2); 0 for none", WEIGHT))
-    node_weight: float = field(default=1.0, metadata=about("weight of the node-node loss (2); 0 for none", WEIGHT))
-    intermodal_weight: float = field(default=1.0, metadata=about("weight of the intermodal loss (2); 0: none", WEIGHT))
+    node_weight: float = field(default=0.1, metadata=about("weight of the node-node loss (2); 0 for none", WEIGHT))
+    intermodal_weight: float = field(default=0.1, metadata=about("weight of the intermodal loss (2); 0: none", WEIGHT))
     dgi_weight: float = field(default=0.1, metadata=about("lambda, weight of deep graph infomax (2); 0: none", WEIGHT))
     cross_view: bool = field(
         default=False,
