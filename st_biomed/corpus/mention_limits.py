@@ -55,11 +55,9 @@ class Caps:
             places: Its first character in it, int64 ``[N]``.
         """
         order = (documents.astype(np.uint64) << _PLACES) | places.astype(np.uint64)
-        return (
-            order
-            if self.keep == "first"
-            else splitmix64(splitmix64(order) ^ splitmix64(np.array([self.seed]).astype(np.uint64)))
-        )
+        if self.keep == "first":
+            return order
+        return splitmix64(splitmix64(order) ^ splitmix64(np.array([self.seed]).astype(np.uint64)))
 
     def within_terms(self, labels: np.ndarray, ranks: np.ndarray) -> np.ndarray:
         """The mentions that the limit of terms keeps, in ascending order, int64 ``[M]``.

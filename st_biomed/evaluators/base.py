@@ -243,11 +243,9 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         cut = "" if self.truncate_dim is None else f" (truncated to {self.truncate_dim})"
         logger.info("%s: Evaluating the model on the %s dataset%s%s:", type(self).__name__, self.name, when, cut)
 
-    def _report(
-        self, observation: EvaluationResult, output_path: str | None, epoch: int, steps: int
-    ) -> dict[str, float]:
+    def _report(self, result: EvaluationResult, output_path: str | None, epoch: int, steps: int) -> dict[str, float]:
         """Add the intervals, log the primary metric, write the row, and put the name before every metric."""
-        metrics, self.units = observation
+        metrics, self.units = result
         if self.n_bootstrap:
             for metric, units in self.units.items():
                 drawn = units.interval(n_resamples=self.n_bootstrap, seed=self.bootstrap_seed)

@@ -76,9 +76,9 @@ class FoldsEvaluator(EmbeddingEvaluator):
         return self.folds[0].citation
 
 
-def _mean(observations: Sequence[EvaluationResult]) -> EvaluationResult:
+def _mean(results: Sequence[EvaluationResult]) -> EvaluationResult:
     """The mean of the metrics, and the units of all folds."""
-    metrics, units = zip(*observations)
+    metrics, units = zip(*results)
     in_folds = {metric: _in_folds([fold_units[metric] for fold_units in units]) for metric in units[0]}
     return EvaluationResult(mean_of_folds(metrics), in_folds)
 

@@ -85,8 +85,8 @@ _LONGEST = 1 << 20
 class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
     """The rows of a CSV with the line at which each begins, its cells, and its lines as they stand in the file.
 
-    Of a row that cannot be split only the first line is rejected, and reading goes on with the next line: a stray quote
-    joins all lines up to the next quote.
+    If a row cannot be split, its first line alone is rejected, and reading goes on with the next line. A stray quote,
+    which joins all lines up to the next quote, therefore spoils one line.
 
     Args:
         source: The lines after the first.
