@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.bad_options.encoder_options import ENCODER
 from tests.bad_options.recipe_options import RECIPES
 from tests.bad_options.settings_files import SETTINGS
 from tests.bad_options.shared_options import SHARED
@@ -15,7 +16,7 @@ from tests.bad_options.verb_options import VERBS
 pytestmark = pytest.mark.usefixtures("nothing_is_loaded")
 
 
-@pytest.mark.parametrize(("recipe", "line", "says"), [*SHARED, *RECIPES], ids=lambda value: str(value)[:50])
+@pytest.mark.parametrize(("recipe", "line", "says"), [*SHARED, *ENCODER, *RECIPES], ids=lambda value: str(value)[:50])
 def test_an_argument_of_a_recipe(recipe: str, line: str, says: str, words, refused: Callable[..., str]):
     """Catches a traceback, a run that trains on nonsense, and minutes of reading before the mistake is said."""
     assert says.lower() in refused(recipe, *words(line)).lower()
@@ -42,7 +43,7 @@ def test_the_corpus_is_of_all_recipes_and_verbs():
     from st_biomed.cli import app
 
     recipes = {path.stem for path in (Path(__file__).parents[2] / "recipes").glob("[!_]*.py")}
-    assert {recipe for recipe, _, _ in [*SHARED, *RECIPES]} == recipes
+    assert {recipe for recipe, _, _ in [*SHARED, *ENCODER, *RECIPES]} == recipes
     groups = {str(group.name): group.typer_instance or typer.Typer() for group in app.registered_groups}
     verbs = {str(command.name) for command in app.registered_commands}
     verbs |= {f"{name} {command.name}" for name, group in groups.items() for command in group.registered_commands}

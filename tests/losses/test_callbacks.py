@@ -1,4 +1,4 @@
-"""Parameters of a loss are trained, saved and resumed like the model's; labels belong to the terminology they came from."""
+"""Parameters of a loss are trained, saved and resumed like the model's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from datasets import Dataset, DatasetDict, concatenate_datasets
+from datasets import Dataset
 from safetensors.torch import load_file
 from sentence_transformers import (
     SentenceTransformer,
@@ -23,14 +23,10 @@ from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState
 
-from st_biomed import Terminology
 from st_biomed.errors import InputError
-from st_biomed.hierarchy import Hierarchy
 from st_biomed.losses import callbacks
-from st_biomed.losses.cached import CachedMultiSimilarityLoss
 from st_biomed.losses.callbacks import (
     LossParametersCallback,
-    TerminologyDigestCallback,
     own_parameters,
     own_state,
     require_loss_parameters_callback,
@@ -38,9 +34,7 @@ from st_biomed.losses.callbacks import (
 from st_biomed.losses.distilled import DistilledLoss
 from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
-from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss
-from st_biomed.training_data import names_dataset, terminology_digest
 
 NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
 
@@ -241,61 +235,3 @@ def test_one_process_without_the_callback_is_warned_once(tiny_bert):
         warnings.simplefilter("error")
         for quiet in (loss, other, MultiSimilarityLoss(tiny_bert)):
             require_loss_parameters_callback(quiet)
-
-
-@pytest.fixture(scope="module")
-def terminologies() -> tuple[Terminology, Terminology]:
-    return Terminology.read("toy", trees=2, depth=2), Terminology.read("toy", trees=2, depth=2, synonyms=1)
-
-
-def losses_on(terminology: Terminology) -> list[nn.Module]:
-    return [
-        MultiSimilarityLoss(None, lookup=terminology),
-        OrdinalMultiSimilarityLoss(None, Hierarchy(terminology)),
-        CachedMultiSimilarityLoss(None, lookup=terminology),
-    ]
-
-
-def test_a_dataset_of_another_terminology_is_refused(terminologies):
-    """Catches text ids that are valid in both terminologies and mean other names in one."""
-    terminology, other = terminologies
-    names = names_dataset(terminology)
-    for dataset in (names, names.select(range(9)), concatenate_datasets([names, names])):
-        loader = SimpleNamespace(dataset=dataset)
-        for loss in losses_on(terminology):
-            begin(TerminologyDigestCallback(loss), train_dataloader=loader)
-        for loss in losses_on(other):
-            with pytest.raises(InputError, match=f"in terminology {other.digest[:12]}.* {terminology.digest[:12]}"):
-                begin(TerminologyDigestCallback(loss), train_dataloader=loader)
-
-
-def test_data_that_names_no_terminology_may_train(terminologies):
-    """Catches refusing anybody's labeled data."""
-    plain = Dataset.from_dict({"text": NAMES, "label": [0] * 8})
-    assert terminology_digest(plain) is None
-    begin(TerminologyDigestCallback(losses_on(terminologies[0])[0]), train_dataloader=SimpleNamespace(dataset=plain))
-    begin(TerminologyDigestCallback(MultiSimilarityLoss(None)), train_dataloader=SimpleNamespace(dataset=plain))
-
-
-@pytest.mark.parametrize("wrong", [False, True])
-def test_each_dataset_is_compared_with_its_own_loss(tiny_bert, terminologies, tmp_path, wrong):
-    """Catches the losses of a dictionary being paired with the datasets by their order."""
-    terminology, other = terminologies
-    losses = {
-        "hierarchy": OrdinalMultiSimilarityLoss(tiny_bert, Hierarchy(terminology if wrong else other)),
-        "synonyms": MultiSimilarityLoss(tiny_bert, lookup=terminology),
-    }
-    datasets = DatasetDict(
-        synonyms=names_dataset(terminology).select(range(8)), hierarchy=names_dataset(other).select(range(8))
-    )
-    args = SentenceTransformerTrainingArguments(
-        output_dir=str(tmp_path), use_cpu=True, max_steps=1, disable_tqdm=True, save_strategy="no"
-    )
-    trainer = SentenceTransformerTrainer(
-        tiny_bert, args, datasets, loss=losses, callbacks=[TerminologyDigestCallback(losses)]
-    )
-    if wrong:
-        with pytest.raises(InputError, match="OrdinalMultiSimilarityLoss looks labels up"):
-            trainer.train()
-    else:
-        trainer.train()

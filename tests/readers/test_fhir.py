@@ -103,56 +103,6 @@ def test_parents_are_nested_or_stated_in_either_direction() -> None:
     assert [r for r in records if isinstance(r, Grouping)] == [Grouping("ZORB:A2")]
 
 
-def test_mappings_are_cross_references_with_a_direction() -> None:
-    """Catches ``wider`` read from the side of the target."""
-    zorb = read()
-    rows = [(zorb.codes[row["concept"]], row["predicate"], row["target"]) for row in zorb.xrefs.to_pylist()]
-    assert rows == [
-        ("ZORB:A", "broadMatch", "ICD10:Z99.1"),
-        ("ZORB:A", "exactMatch", "ICD10:Z99.2"),
-        ("ZORB:F", "relatedMatch", "ICD10:Z99.4"),
-    ]
-    without = read(mappings=False)
-    assert without.xrefs.num_rows == 0
-    assert without.tallies["fhir rows"].dropped["mappings"] == 7
-
-
-@pytest.mark.parametrize(
-    ("relationship", "predicate"),
-    [
-        ("source-is-narrower-than-target", "broadMatch"),
-        ("source-is-broader-than-target", "narrowMatch"),
-        ("equivalent", "exactMatch"),
-        ("related-to", "relatedMatch"),
-    ],
-)
-def test_relationships_of_r5_are_read(tmp_path: Path, relationship: str, predicate: str) -> None:
-    element = {"code": "1", "display": "a", "target": [{"code": "2", "relationship": relationship}]}
-    group = {"source": "http://a.org/one|2031", "target": "http://a.org/two", "element": [element]}
-    path = written(tmp_path, {"resourceType": "ConceptMap", "url": "http://a.org/map", "group": [group]})
-    assert read(path).xrefs.to_pylist() == [
-        {"concept": 0, "predicate": predicate, "target": "TWO:2", "source": "ONE-MAP"}
-    ]
-
-
-def test_a_mapping_that_depends_on_other_elements_is_conditional(tmp_path: Path) -> None:
-    """Catches the code of men and that of women, both taken for that of every patient."""
-    sexes = {"2": "female", "3": "male", "4": ""}
-    targets = [
-        {
-            "code": code,
-            "equivalence": "equivalent",
-            **({"dependsOn": [{"property": "sex", "value": sex}]} if sex else {}),
-        }
-        for code, sex in sexes.items()
-    ]
-    element = {"code": "1", "display": "a", "target": targets}
-    group = {"source": "http://a.org/one", "target": "http://a.org/two", "element": [element]}
-    path = written(tmp_path, {"resourceType": "ConceptMap", "url": "http://a.org/map", "group": [group]})
-    found = [(row["predicate"], row["target"]) for row in read(path).xrefs.to_pylist()]
-    assert found == [("conditional", "TWO:2"), ("conditional", "TWO:3"), ("exactMatch", "TWO:4")]
-
-
 def test_every_statement_is_told_of() -> None:
     tally = read().tallies["fhir rows"]
     assert (tally.n_read, tally.n_kept) == (46, 23)

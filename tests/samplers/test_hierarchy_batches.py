@@ -260,14 +260,10 @@ def test_partners_can_be_given_for_some_distances():
 
 def test_partners_stand_at_the_levels_before_the_level_function():
     """Would catch partners counted by levels that the sampler does not draw by."""
-    hierarchy = Hierarchy(TOY, level_function=seven_levels, max_distance=7)
+    hierarchy = Hierarchy(TOY, level_function=lambda pairs: pairs.distance * 2 + 1, max_distance=7)
     drawn = sampler(hierarchy, 16)
     assert drawn.partners == (1, 2, 2, 2)
     assert batches(drawn) == batches(sampler(HIERARCHIES["sibling_parent"], 16))
-
-
-def seven_levels(pairs):
-    return pairs.distance * 2 + 1
 
 
 @pytest.mark.parametrize(
