@@ -60,7 +60,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.files import replacing, replacing_file
 from st_biomed.files.sealed import checksum, checksum_of
 from st_biomed.linking_data import LinkingDataset, LinkingDictionary
-from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.release.portable import plain
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.recipe import run_recipe

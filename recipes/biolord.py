@@ -30,8 +30,8 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.self_distillation import only_distilled
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.release.run_data import AveragedModelData, AveragingData
 from st_biomed.samplers import EpochCallback, ShuffledBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above, check_last_seed

@@ -27,7 +27,7 @@ from st_biomed.evaluators.relation.arguments import RelationArguments
 from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.arguments import TreeArguments
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe

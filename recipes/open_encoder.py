@@ -37,7 +37,7 @@ from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.callbacks import TerminologyDigestCallback
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import PATH, SEED, about, check_last_seed, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe

@@ -28,8 +28,8 @@ from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.modules.adapters import SIZES, add_adapters
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_unused, one_of

@@ -30,8 +30,8 @@ from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
-from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.comparison_arguments import ComparisonArguments
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
 from st_biomed.settings.checks import PATH, WEIGHT, about

@@ -9,6 +9,7 @@ import math
 import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from numbers import Real
 from typing import Any
 
 _LISTED = 40  # names that a line may list; of more it names the nearest
@@ -94,11 +95,12 @@ def check_number(
         allowed = f"a number of at least {least:g}"
     if most < math.inf:
         allowed += f" and at most {most:g}"
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
         raise InputError(f"{name} must be {allowed}, found {value!r}")
-    if (above is not None and value <= above) or (least is not None and value < least) or value > most:
+    number = float(value)
+    if (above is not None and number <= above) or (least is not None and number < least) or number > most:
         raise InputError(f"{name} must be {allowed}, found {value!r}")
-    return float(value)
+    return number
 
 
 def check_numbers(name: str, value: object, length: int, **bounds: float) -> tuple[float, ...]:

@@ -36,8 +36,7 @@ def load_encoder(
             pooling; a plain checkpoint gets the mean, a decoder's checkpoint the last token.
         max_length: Maximum number of tokens of a text, including special tokens; ``None`` keeps the model's own.
         device: The device; ``None`` for the best available.
-        card: Card data for the model; before training, pass :class:`st_biomed.release.card.BiomedCard`, because the
-            host's card writes training strings into the README of every checkpoint.
+        card: Card data, as in :func:`load_model`.
         trust_remote_code, exported: As in :func:`load_model`.
 
     Raises:
@@ -86,7 +85,8 @@ def load_model(
         revision: Branch, tag, commit or ``refs/pr/N`` on the Hub.
         token: Access token of the Hub; by default the stored one.
         truncate_dim: Dimensions of a vector to keep.
-        card: Card data; sentence-transformers' by default.
+        card: Card data; by default :class:`~st_biomed.encoder.private_card.PrivateCardData`, because sentence-transformers'
+            card writes training strings into the README of every checkpoint.
         trust_remote_code: Whether to leave a model that requires foreign code or another repository to
             sentence-transformers, which runs the code. All other models, including releases of this package, are
             loaded as usual.
@@ -110,7 +110,9 @@ def load_model(
         device = "cpu"
     from st_biomed.encoder.assemble import assemble, place
     from st_biomed.encoder.listed_modules import listed_modules
+    from st_biomed.encoder.private_card import PrivateCardData
 
+    card = card or PrivateCardData()
     foreign = trust_remote_code and code_of_others(source.folder) is not None
     if not foreign:
         try:
@@ -121,11 +123,11 @@ def load_model(
                 raise
             foreign = True
     if foreign:
-        model = _as_the_host_does(source, revision, token, truncate_dim, card)
+        model = _as_sentence_transformers_does(source, revision, token, truncate_dim, card)
     return place(model, source, device)
 
 
-def _as_the_host_does(
+def _as_sentence_transformers_does(
     source: Source,
     revision: str | None,
     token: str | None,

@@ -48,7 +48,10 @@ def model_embedder(
 
         def embed(texts: Sequence[str]) -> np.ndarray:
             import torch
+            from sentence_transformers.util import get_world_size
 
+            if bf16 and get_world_size() > 1:  # other processes of a training would embed a share without autocast
+                options["device"] = str(model.device)
             with torch.autocast(model.device.type, dtype=torch.bfloat16, enabled=bf16):
                 return model.encode(
                     list(texts),

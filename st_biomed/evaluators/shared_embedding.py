@@ -31,7 +31,7 @@ class SharedEvaluator(SequentialEvaluator):
         max_texts: Maximum number of texts whose vectors are kept during a call.
 
     Raises:
-        InputError: No evaluator, two evaluators with the same name, or an evaluator without a known primary metric.
+        InputError: No evaluator, or two evaluators with the same name. When called: an evaluator without a primary metric.
     """
 
     def __init__(
@@ -46,11 +46,10 @@ class SharedEvaluator(SequentialEvaluator):
         self.max_texts = max_texts
         if not self.evaluators:
             raise InputError("evaluators: expected at least one, found none")
+        # Several of sentence-transformers' evaluators know their primary metric only after they were called.
         names = [getattr(evaluator, "primary_metric", None) for evaluator in self.evaluators]
-        for evaluator, name in zip(self.evaluators, names):
-            if name is None:
-                raise InputError(f"evaluators: {type(evaluator).__name__} has no primary metric before it is called")
-            if names.count(name) > 1:
+        for name in names:
+            if name is not None and names.count(name) > 1:
                 raise InputError(f"evaluators: two of them report {name!r}; give them different names")
 
     def __call__(  # type: ignore[override]  # sentence-transformers' evaluators narrow the model's type as well
@@ -68,6 +67,9 @@ class SharedEvaluator(SequentialEvaluator):
                 found = evaluator.measure_shared(shared[options], model, output_path, epoch, steps)
             else:
                 found = cast("dict[str, float]", evaluator(model, output_path, epoch, steps))
-            scores.append(found[str(evaluator.primary_metric)] / getattr(evaluator, "largest", 1.0))
+            name = getattr(evaluator, "primary_metric", None)
+            if name not in found:
+                raise InputError(f"evaluators: {type(evaluator).__name__} reports no primary metric, found {name!r}")
+            scores.append(found[name] / getattr(evaluator, "largest", 1.0))
             results |= found
         return results | {"sequential_score": self.main_score_function(scores)}

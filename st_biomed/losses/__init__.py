@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from st_biomed.losses.cached import CachedMultiSimilarityLoss as CachedMultiSimilarityLoss
     from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss as CachedOrdinalMultiSimilarityLoss
     from st_biomed.losses.cached_bergamot import CachedBergamotLoss as CachedBergamotLoss
-    from st_biomed.losses.callbacks import LossParametersCallback as LossParametersCallback
-    from st_biomed.losses.callbacks import TerminologyDigestCallback as TerminologyDigestCallback
     from st_biomed.losses.circle import CircleLoss as CircleLoss
     from st_biomed.losses.cosine import CosineLoss as CosineLoss
     from st_biomed.losses.distilled import CachedDistilledLoss as CachedDistilledLoss
@@ -38,6 +36,7 @@ if TYPE_CHECKING:
     )
     from st_biomed.losses.knowledge_injection import KnowledgeInjectionLoss as KnowledgeInjectionLoss
     from st_biomed.losses.lifted_structure import LiftedStructureLoss as LiftedStructureLoss
+    from st_biomed.losses.loss_parameters_callback import LossParametersCallback as LossParametersCallback
     from st_biomed.losses.max_margin_triplet import MaxMarginTripletLoss as MaxMarginTripletLoss
     from st_biomed.losses.multi_similarity import MultiSimilarityLoss as MultiSimilarityLoss
     from st_biomed.losses.nca import NCALoss as NCALoss
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from st_biomed.losses.self_distillation import CachedSelfDistillationLoss as CachedSelfDistillationLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss as SelfDistillationLoss
     from st_biomed.losses.synonym_marginalization import SynonymMarginalizationLoss as SynonymMarginalizationLoss
+    from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback as TerminologyDigestCallback
 
 _HOME = {
     "MultiSimilarityLoss": "st_biomed.losses.multi_similarity",
@@ -76,8 +76,8 @@ _HOME = {
     "FewShotValidationCallback": "st_biomed.losses.few_shot_callbacks",
     "loss_by_name": "st_biomed.losses.by_name",
     "miner_by_name": "st_biomed.losses.by_name",
-    "LossParametersCallback": "st_biomed.losses.callbacks",
-    "TerminologyDigestCallback": "st_biomed.losses.callbacks",
+    "LossParametersCallback": "st_biomed.losses.loss_parameters_callback",
+    "TerminologyDigestCallback": "st_biomed.losses.terminology_digest_callback",
 }
 
 __all__ = ["miners", *_HOME]

@@ -84,7 +84,8 @@ class BarlowTwinsLoss(nn.Module):
         if len(embeddings) not in (1, 2):
             raise InputError(f"embeddings must be one or two columns, found {len(embeddings)}")
         columns = [
-            join_embeddings([column], gather_across_devices=self.gather_across_devices) for column in embeddings
+            join_embeddings([column], gather_across_devices=self.gather_across_devices, loss=self)
+            for column in embeddings
         ]
         if len(columns) == 2:
             left, right = columns

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_instance, check_name, check_number, check_whole
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
+from st_biomed.losses.gathering import check_same_loss, gathered
 from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.intermodal import IntermodalLoss
 from st_biomed.losses.lookup import concept_lookup
@@ -146,7 +147,7 @@ class BergamotLoss(nn.Module):
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> dict[str, Tensor]:
         """The weighted parts, which add up to the loss."""
-        from st_biomed.losses.callbacks import require_loss_parameters_callback
+        from st_biomed.losses.loss_parameters_callback import require_loss_parameters_callback
 
         if self.model is None:
             raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
@@ -189,6 +190,8 @@ class BergamotLoss(nn.Module):
         (texts,) = embeddings
         texts = texts.to(torch.promote_types(texts.dtype, torch.float32))
         graph.check(len(texts), labels)
+        if self.gather_across_devices:
+            check_same_loss(self, texts.device)
         edges = graph.distinct_edges()
         n_edges = self._over_processes(edges.new_tensor([edges.shape[1]])).sum()
         names = texts[graph.node_texts]
@@ -251,12 +254,8 @@ class BergamotLoss(nn.Module):
         return torch.from_numpy(generator.permutation(edges.shape[1])).to(edges.device)
 
     def _over_processes(self, rows: Tensor) -> Tensor:
-        """The rows of all processes, where they form one batch; with gradient where there is one."""
-        if not self.gather_across_devices:
-            return rows
-        from sentence_transformers.util import all_gather, all_gather_with_grad
-
-        return all_gather_with_grad(rows) if rows.is_floating_point() else all_gather(rows)
+        """The rows of all processes, where they form one batch."""
+        return gathered(rows) if self.gather_across_devices else rows
 
     def get_config_dict(self) -> dict[str, Any]:
         """The parameters, for cards and records."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from st_biomed.errors import check_whole
+from st_biomed.errors import InputError, check_whole
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.modules.graph_layers import GraphEncoder
 
@@ -45,6 +45,17 @@ class CachedBergamotLoss(BergamotLoss):
         from st_biomed.losses.gradient_cache import embed_in_mini_batches
 
         return embed_in_mini_batches(self.model, texts, self.mini_batch_size)
+
+    @property
+    def calculate_loss(self) -> Any:
+        """What MatryoshkaLoss and its like ask a cached loss for.
+
+        Raises:
+            InputError: Always: the graph encoder has the width of whole vectors.
+        """
+        raise InputError(
+            "CachedBergamotLoss cannot be wrapped in a loss over parts of the vectors: its graph encoder has their full width"
+        )
 
     def get_config_dict(self) -> dict[str, Any]:
         return {**super().get_config_dict(), "mini_batch_size": self.mini_batch_size}

@@ -26,7 +26,8 @@ class DistilledLoss(nn.Module):
         labels: Maps labels to those of the loss; by default they are equal.
 
     Raises:
-        InputError: A loss that has a model of its own, or that embeds its texts part by part.
+        InputError: A loss that has a model of its own, that embeds its texts part by part, or that has a place for the
+            distillation among its own parts.
     """
 
     def __init__(
@@ -42,6 +43,10 @@ class DistilledLoss(nn.Module):
         for name, part in (("loss", loss), ("distillation", distillation)):
             if isinstance(part, CachedLoss):
                 raise InputError(f"{name}: is a cached loss; make CachedDistilledLoss of the loss that it caches")
+            if hasattr(part, "add_distillation"):
+                raise InputError(
+                    f"{name}: {type(part).__name__} has a place for the distillation: use add_distillation"
+                )
             if getattr(part, "model", None) is not None:
                 raise InputError(f"{name}: has a model of its own; make it with None in its place")
         self.model: Any = model
@@ -50,8 +55,8 @@ class DistilledLoss(nn.Module):
         self.rows, self.labels = rows, labels
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        from st_biomed.losses.callbacks import require_loss_parameters_callback
         from st_biomed.losses.embed import embed_columns
+        from st_biomed.losses.loss_parameters_callback import require_loss_parameters_callback
 
         require_loss_parameters_callback(self.loss)  # the forward of the loss, which checks this, is not called
         return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)

@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError, check_whole
-from st_biomed.losses.callbacks import LossParametersCallback, checkpoint_folder, resumed_checkpoint
 from st_biomed.losses.few_shot import FewShotLoss
 from st_biomed.losses.few_shot_comparisons import checked_names
+from st_biomed.losses.loss_parameters_callback import LossParametersCallback, checkpoint_folder, resumed_checkpoint
 
 FILE_NAME = "few_shot_validation.safetensors"
 """File in a checkpoint: the validation losses of the epochs so far, and the best weights."""

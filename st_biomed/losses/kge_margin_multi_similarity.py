@@ -128,7 +128,9 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         super().__init__(model, reduction=reduction, lookup=lookup, miner=miner, **pairs)
         check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
         check_whole("shuffle_seed", shuffle_seed, 0)
-        self.kge = None if kge is None else KGESimilarity(lookup, kge, graph_vectors, shuffle_seed)
+        self.kge = None
+        if kge is not None:
+            self.kge = KGESimilarity(lookup, kge, graph_vectors, shuffle_seed, lookup=self.lookup)
         self.alpha = check_number("alpha", alpha, above=0.0)
         self.beta = check_number("beta", beta, above=0.0)
         self.detach_margin = detach_margin
@@ -155,7 +157,7 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         Raises:
             InputError: Neither a table nor K, or a shape that does not fit.
         """
-        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices, loss=self)
         labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
         with full_precision(rows):
             unit = unit_rows(rows)

@@ -29,6 +29,7 @@ class KGESimilarity:
         vectors: ``"original"``, or a control: ``"shuffled"`` exchanges the vectors among the concepts that have one, at random,
             so that the cosines are the same numbers between other concepts; ``"zeros"`` makes all these cosines 0.
         seed: Seed of the exchange.
+        lookup: The terminology's lookup, if there is one already.
 
     Attributes:
         vectors: The argument.
@@ -40,7 +41,15 @@ class KGESimilarity:
         InputError: Not a terminology and a table, no concept of the terminology has a vector, or other ``vectors``.
     """
 
-    def __init__(self, terminology: object, table: object, vectors: str = "original", seed: int = 0) -> None:
+    def __init__(
+        self,
+        terminology: object,
+        table: object,
+        vectors: str = "original",
+        seed: int = 0,
+        *,
+        lookup: ConceptLookup | None = None,
+    ) -> None:
         if not isinstance(table, KGETable):
             raise InputError(f"kge must be a KGETable or None, found {type(table).__name__}")
         if not isinstance(terminology, Terminology):
@@ -48,7 +57,7 @@ class KGESimilarity:
                 "lookup must be a Terminology, for the codes that kge has vectors of, "
                 f"found {type(terminology).__name__}"
             )
-        self._lookup = ConceptLookup(terminology)
+        self._lookup = lookup or ConceptLookup(terminology)
         self.table_model, self.table_digest = table.model, table.digest
         rows = table.rows(terminology.codes)
         shared = rows[rows >= 0]

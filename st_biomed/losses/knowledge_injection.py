@@ -10,8 +10,8 @@ from torch.nn.functional import cross_entropy
 
 from st_biomed.errors import InputError, check_number
 from st_biomed.kge import KGETable
-from st_biomed.losses.callbacks import require_loss_parameters_callback
 from st_biomed.losses.entity_linking import UNLINKED, EntityLinkingLoss
+from st_biomed.losses.loss_parameters_callback import require_loss_parameters_callback
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
 
 
@@ -125,4 +125,5 @@ class KnowledgeInjectionCollator:
             "label": label,
             "text_mention_spans": spans,
             **{f"text_{name}": value for name, value in batch.items()},
+            **{name: row[name] for row in rows[:1] for name in ("dataset_name",) if name in row},
         }

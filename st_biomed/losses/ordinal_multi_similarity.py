@@ -115,8 +115,8 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             self.weight_function = weight_function  # registered, so that its parameters are trained
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
-        from st_biomed.losses.callbacks import require_loss_parameters_callback
         from st_biomed.losses.embed import embed_columns
+        from st_biomed.losses.loss_parameters_callback import require_loss_parameters_callback
 
         require_loss_parameters_callback(self)
         return self.compute_loss_from_embeddings(embed_columns(self.model, sentence_features), labels)
@@ -139,7 +139,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         Raises:
             InputError: Neither labels nor distances, or a shape that does not fit.
         """
-        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices, loss=self)
         if labels is not None:
             labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
         with full_precision(rows), torch.no_grad():

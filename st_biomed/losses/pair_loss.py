@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.losses.lookup import concept_lookup
+from st_biomed.losses.lookup import concept_lookup, warn_of_single_classes
 from st_biomed.losses.miners import Miner, TripletMarginMiner
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -91,8 +91,10 @@ class PairLoss(nn.Module, ABC):
         Returns:
             A scalar, differentiable once.
         """
-        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices, loss=self)
         labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
+        if self.lookup is None:
+            warn_of_single_classes(self, labels)
         with full_precision(rows):
             unit = unit_rows(rows)
             similarities = cosine_matrix(unit)

@@ -103,7 +103,7 @@ class SelfDistillationLoss(nn.Module):
             InputError: Labels that are no rows of the teacher, or vectors of another dimension where the target is
                 ``"vectors"``.
         """
-        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices, loss=self)
         labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
         if self.share < 1:
             chosen = self._chosen(len(rows))
@@ -133,7 +133,7 @@ class SelfDistillationLoss(nn.Module):
         if student.shape != teacher.shape:
             raise InputError(
                 f"target 'vectors' needs a teacher of {student.shape[1]} dimensions like the student, "
-                f"found {teacher.shape[1]}; use 'cosines'"
+                f"found {teacher.shape[1]}; use 'cosines', which MatryoshkaLoss can cut, too"
             )
         return (1 - torch.linalg.vecdot(student, teacher)).sum() / max(1, len(student))
 
@@ -149,7 +149,8 @@ class SelfDistillationLoss(nn.Module):
                 f"labels are rows of the teacher from 0 to {len(self.teacher) - 1}, "
                 f"found {rows.min()} to {rows.max()}: was the dataset made from other texts?"
             )
-        return torch.from_numpy(np.asarray(self.teacher[rows]))
+        found = self.teacher[rows]
+        return found.detach().cpu() if isinstance(found, Tensor) else torch.from_numpy(np.asarray(found))
 
     def get_config_dict(self) -> dict[str, Any]:
         """The parameters, for cards and records."""

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
 from st_biomed.errors import InputError
+from st_biomed.losses.gathering import check_same_loss, gathered
 
 REDUCTIONS = ("mean_all", "mean_nonzero", "sum")
 
@@ -20,18 +21,22 @@ def full_precision(tensor: Tensor) -> torch.autocast:
     return torch.autocast(tensor.device.type, enabled=False)
 
 
-def join_embeddings(embeddings: Sequence[Tensor], *, gather_across_devices: bool = False) -> Tensor:
+def join_embeddings(
+    embeddings: Sequence[Tensor], *, gather_across_devices: bool = False, loss: nn.Module | None = None
+) -> Tensor:
     """All texts of a batch as the rows of one matrix, column after column.
 
     Args:
         embeddings: One ``[B, D]`` per text column, n of them.
         gather_across_devices: Whether to append the rows of all other processes, with their gradients.
+        loss: The loss that gathers them, to check that all processes are in a batch of it; ``None`` to check nothing.
 
     Returns:
         ``[n * B, D]`` in float32 (float64 stays).
 
     Raises:
-        InputError: No embeddings, another shape, or a single matrix in place of a list.
+        InputError: No embeddings, another shape, a single matrix in place of a list, or processes in batches of different
+            losses.
     """
     require_list(embeddings)
     if not embeddings or any(column.ndim != 2 or column.shape != embeddings[0].shape for column in embeddings):
@@ -40,9 +45,9 @@ def join_embeddings(embeddings: Sequence[Tensor], *, gather_across_devices: bool
     if rows.dtype != torch.float64:
         rows = rows.float()
     if gather_across_devices:
-        from sentence_transformers.util import all_gather_with_grad
-
-        rows = all_gather_with_grad(rows)
+        if loss is not None:
+            check_same_loss(loss, rows.device)
+        rows = gathered(rows)
     return rows
 
 
@@ -78,11 +83,7 @@ def join_labels(labels: Tensor | None, embeddings: Sequence[Tensor], *, gather_a
             f"found {list(labels.shape)}"
         )
     labels = labels.repeat(columns) if labels.ndim == 1 else labels.T.reshape(-1)
-    if gather_across_devices:
-        from sentence_transformers.util import all_gather
-
-        labels = all_gather(labels)
-    return labels
+    return gathered(labels) if gather_across_devices else labels
 
 
 def unit_rows(rows: Tensor) -> Tensor:

@@ -46,7 +46,8 @@ class SynonymMarginalizationLoss(PairLoss):
     :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources`` and ``candidate_sources``.
 
     Raises:
-        InputError: An argument out of its range, one of ``mentions`` and ``names`` without the other, or two lengths.
+        InputError: An argument out of its range, one of ``mentions`` and ``names`` without the other, or another length than
+            that of the lookup.
     """
 
     mentions: Tensor | None
@@ -70,13 +71,21 @@ class SynonymMarginalizationLoss(PairLoss):
         ):
             raise InputError("mentions and names must be masks of the same text ids, or both None")
         for name, mask in (("mentions", mentions), ("names", names)):
-            if mask is not None and mask.dtype != torch.bool:
-                raise InputError(f"{name} must be a mask of booleans, found {mask.dtype}")
+            if mask is None:
+                continue
+            if not isinstance(mask, Tensor) or mask.dtype != torch.bool:
+                kind = mask.dtype if isinstance(mask, Tensor) else type(mask).__name__
+                raise InputError(f"{name} must be a tensor of booleans, found {kind}")
+            if self.lookup is not None and mask.shape != (self.lookup.n_labels,):
+                raise InputError(
+                    f"{name} must have an entry for each of the {self.lookup.n_labels:,} text ids of the lookup, "
+                    f"found shape {list(mask.shape)}"
+                )
         self.register_buffer("mentions", mentions, persistent=False)
         self.register_buffer("names", names, persistent=False)
 
     def compute_loss_from_embeddings(self, embeddings: list[Tensor], labels: Tensor) -> Tensor:
-        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices)
+        rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices, loss=self)
         labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
         with full_precision(rows):
             positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)

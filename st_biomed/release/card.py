@@ -1,8 +1,7 @@
 """The model card, generated from the record of a run, without strings of the training data.
 
-sentence-transformers' card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` removes
-these, also from the cards that the trainer writes beside its checkpoints:
-``SentenceTransformer(base_model, model_card_data=BiomedCard())``.
+sentence-transformers' card shows rows of the datasets as widget, as samples and in the usage snippet. :class:`BiomedCard` shows
+none of them, also in the cards that the trainer writes beside its checkpoints.
 """
 
 from __future__ import annotations
@@ -14,8 +13,9 @@ from typing import Any
 
 from huggingface_hub import RepoCard, is_offline_mode
 from huggingface_hub.repocard_data import EvalResult, eval_results_to_model_index
-from sentence_transformers import SentenceTransformer, SentenceTransformerModelCardData
+from sentence_transformers import SentenceTransformer
 
+from st_biomed.encoder.private_card import PrivateCardData
 from st_biomed.release.averaging_text import averaging_sentences, averaging_table
 from st_biomed.release.fold_modules import folded_markers
 from st_biomed.release.gradients import clipping
@@ -31,7 +31,7 @@ _TAGS = ("sentence-transformers", "sentence-similarity", "feature-extraction", "
 
 
 @dataclass
-class BiomedCard(SentenceTransformerModelCardData):
+class BiomedCard(PrivateCardData):
     """Card data of a term encoder.
 
     Args:
@@ -133,17 +133,6 @@ class BiomedCard(SentenceTransformerModelCardData):
 
     def run_usage_snippet(self) -> None:
         """Do not encode anything: the template has its own example."""
-
-    def set_widget_examples(self, dataset: object) -> None:
-        """Take no examples from the data."""
-
-    def compute_dataset_metrics(  # type: ignore[override]  # versions of sentence-transformers differ in what else they pass
-        self, dataset: Any, dataset_info: dict[str, Any], loss: Any, **options: Any
-    ) -> dict[str, Any]:
-        """sentence-transformers' sizes, columns and loss of a dataset, without its rows and counts of its labels."""
-        metrics = super().compute_dataset_metrics(dataset, dataset_info, loss, **options)
-        shown = ("examples", "_example_columns", "examples_table", "stats", "stats_table")
-        return {name: value for name, value in metrics.items() if name not in shown}
 
 
 def recipe_text(recipe: str) -> dict[str, str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.errors import check_whole
+from st_biomed.errors import InputError, check_whole
 
 if TYPE_CHECKING:
     import torch
@@ -38,3 +38,14 @@ class EpochBatchSampler(DefaultBatchSampler):
         super().__init__(dataset, batch_size, **SamplerArguments(drop_last=True) | sampler_arguments)
         check_whole("seed", self.seed, least=0)
         self.dataset = dataset
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Refuse to be a factory: sentence-transformers would take an object that it cannot call for its default batches of one.
+
+        Raises:
+            InputError: Always.
+        """
+        raise InputError(
+            f"batch_sampler: found a {type(self).__name__}; give the training arguments an object that makes one, such as "
+            "SynonymBatches.of(terminology)"
+        )

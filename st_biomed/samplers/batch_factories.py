@@ -84,6 +84,10 @@ def dataset_fields(terminology: Terminology, path: str | Path | None, dataset: D
     return {"rows": rows, "digest": terminology.digest, "path": None if path is None else str(path)}
 
 
+class InOrderBatchSampler(DefaultBatchSampler):
+    """Batches of the rows in their order, for evaluation; :class:`~st_biomed.samplers.EpochCallback` refuses to train on them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class TrainingBatches(ABC):
     """Creates a sampler for one training dataset, and sequential batches for any other.
@@ -116,7 +120,7 @@ class TrainingBatches(ABC):
         if self.is_training(dataset):
             return self.sampler(dataset, batch_size, seed)
         _say_in_order(type(self).__name__, len(dataset))
-        return DefaultBatchSampler(
+        return InOrderBatchSampler(
             SequentialSampler(dataset), batch_size, drop_last, valid_label_columns, generator, seed
         )
 

@@ -1,10 +1,14 @@
-"""The epoch of samplers in resumed training."""
+"""The epoch of samplers in resumed training, and a check that they draw the training batches."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
+
+from st_biomed.errors import InputError
+from st_biomed.samplers.batch_factories import InOrderBatchSampler
 
 
 class EpochCallback(TrainerCallback):
@@ -12,15 +16,34 @@ class EpochCallback(TrainerCallback):
 
     The trainer does so too. But if several processes resume within an epoch, it wraps the samplers once more than it
     unwraps them. Without this callback, the next epoch would draw the batches of epoch 0 again.
+
+    Raises:
+        InputError: When training begins: the training dataset is not the one that its batches were made for, so that its rows
+            would be taken in order.
     """
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        if any(isinstance(sampler, InOrderBatchSampler) for sampler in samplers_of(kwargs["train_dataloader"])):
+            raise InputError(
+                "batch_sampler: the training dataset is not the one that the batches were made for (shuffled, mapped, or a "
+                "selection?): make them with of(..., dataset=train_dataset)"
+            )
 
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        waiting = [kwargs["train_dataloader"].batch_sampler]
-        while waiting:
-            sampler = waiting.pop()
+        for sampler in samplers_of(kwargs["train_dataloader"]):
             if hasattr(sampler, "set_epoch"):
                 sampler.set_epoch(int(state.epoch or 0))
-            inner = getattr(sampler, "batch_sampler", None)
-            waiting += [*getattr(sampler, "batch_samplers", ()), *([] if inner is None else [inner])]
+
+
+def samplers_of(dataloader: Any) -> Iterator[Any]:
+    """Every batch sampler of a data loader, through all wrappers and among several datasets, outermost first."""
+    waiting = [dataloader.batch_sampler]
+    while waiting:
+        sampler = waiting.pop(0)
+        yield sampler
+        inner = getattr(sampler, "batch_sampler", None)
+        waiting += [*getattr(sampler, "batch_samplers", ()), *([] if inner is None else [inner])]

@@ -80,6 +80,7 @@ class GraphCollator:
             "text_node_texts": _tensor(place.reshape(texts.shape))[None],
             "text_edges": _tensor(edges)[None],
             "label": _tensor(labels),
+            **{name: row[name] for row in rows[:1] for name in ("dataset_name",) if name in row},
         }
 
     def _labels(self, rows: Sequence[Mapping[str, Any]]) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,11 @@ from sentence_transformers.util import get_rank, get_world_size
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.encoder.digest import model_digest
+from st_biomed.encoder.prompts import TaskInput
 from st_biomed.encoder.text_limit import LEAST, text_limit
 from st_biomed.errors import InputError, check_whole
 from st_biomed.files import lock
-from st_biomed.samplers.epoch_callback import EpochCallback
+from st_biomed.samplers.epoch_callback import EpochCallback, samplers_of
 from st_biomed.samplers.hard_negatives import HardNegativeBatchSampler
 from st_biomed.samplers.neighbor_table import ABOUT, NeighborTable, nearest_rows, read_about
 
@@ -55,22 +56,23 @@ class HardNegativeCallback(EpochCallback):
 
     Args:
         every: Steps between refreshes; ``None`` for the start of every epoch.
-        prompt: The prefix that the trainer adds to each text (``prompts`` of the training arguments).
+        prompt: The prefix that the trainer adds to each text; ``None`` for the one prompt in ``prompts`` of the training
+            arguments, or none.
         max_length: Maximum number of tokens of a text, that of the training; ``None`` for the model's own limit.
         batch_size: Number of texts embedded at once.
         folder: Folder for the vectors and the table, which are memory-mapped, for datasets of many millions of rows.
             Every process must see it, and no other training may use it. By default everything is in memory.
 
     Raises:
-        InputError: A number below 1. When training begins: no hard-negative batches, or a folder that another training
-            uses.
+        InputError: A number below 1. When training begins: no hard-negative batches, a folder that another training
+            uses, or several prompts of the training arguments without ``prompt``.
     """
 
     def __init__(
         self,
         every: int | None = None,
         *,
-        prompt: str = "",
+        prompt: str | None = None,
         max_length: int | None = None,
         batch_size: int = 128,
         folder: str | Path | None = None,
@@ -80,11 +82,14 @@ class HardNegativeCallback(EpochCallback):
         check_whole("max_length", max_length, LEAST, or_none=True)
         self.every, self.prompt, self.max_length, self.batch_size = every, prompt, max_length, batch_size
         self.folder = None if folder is None else Path(folder)
+        self._input = TaskInput(prompt or "")
         self._held = ExitStack()
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
+        super().on_train_begin(args, state, control, **kwargs)
+        self._input = self._training_input(args, kwargs["model"])
         samplers = _samplers(kwargs["train_dataloader"])
         if not samplers:
             raise InputError(
@@ -161,14 +166,12 @@ class HardNegativeCallback(EpochCallback):
         Raises:
             InputError: NaN or infinity among the vectors.
         """
-        training, truncate_dim = model.training, model.truncate_dim
-        model.truncate_dim = None  # losses train all dimensions
         table: NeighborTable | None = None
         folder = None if self.folder is None else self.folder / str(number)
         logger.info("step %s: encoding %s texts for hard negatives", step, f"{len(sampler.dataset):,}")
         autocast = torch.autocast(model.device.type, torch.bfloat16, enabled=bf16)
         # _first_process is entered last: the other processes embed while they enter it.
-        with text_limit(model, self.max_length), autocast, _first_process(model) as first:
+        with _whole_vectors(model), text_limit(model, self.max_length), autocast, _first_process(model) as first:
             if first:
                 vectors = self._vectors(sampler, model, folder)
                 rows = nearest_rows(
@@ -178,11 +181,20 @@ class HardNegativeCallback(EpochCallback):
                 if folder is not None:
                     table.save(folder)
                     (folder / "vectors.npy").unlink()
-        model.train(training)
-        model.truncate_dim = truncate_dim
         found = _from_first(None if folder is not None else table)
         sampler.use(found if folder is None else NeighborTable.load(folder))
         logger.info("step %s: neighbors of %s prototypes found", step, f"{len(sampler.prototypes):,}")
+
+    def _training_input(self, args: TrainingArguments, model: SentenceTransformer) -> TaskInput:
+        """The prompt and the route with which the trainer embeds the texts."""
+        prompts, prompt = getattr(args, "prompts", None), self.prompt
+        if prompt is None and isinstance(prompts, Mapping):
+            raise InputError(
+                f"prompts of the training arguments: found {len(prompts)} by name; HardNegativeCallback(prompt=...) must say "
+                "which of them the texts have"
+            )
+        routes = getattr(args, "router_mapping", None) or {}
+        return TaskInput((prompts or "") if prompt is None else prompt, routes.get("text"))
 
     def _vectors(
         self, sampler: HardNegativeBatchSampler, model: SentenceTransformer, folder: Path | None
@@ -193,7 +205,7 @@ class HardNegativeCallback(EpochCallback):
             texts = sampler.texts(slice(start, start + _TEXTS))
             part = model.encode(
                 texts,
-                prompt=self.prompt,
+                **self._input._asdict(),
                 batch_size=self.batch_size,
                 normalize_embeddings=True,
                 convert_to_numpy=True,
@@ -203,6 +215,18 @@ class HardNegativeCallback(EpochCallback):
                 vectors = _empty((len(sampler.dataset), part.shape[1]), folder)
             vectors[start : start + len(part)] = part
         return vectors
+
+
+@contextmanager
+def _whole_vectors(model: SentenceTransformer) -> Iterator[None]:
+    """All dimensions of a model, which losses train; afterwards its mode and its number of dimensions are as before."""
+    training, truncate_dim = model.training, model.truncate_dim
+    model.truncate_dim = None
+    try:
+        yield
+    finally:
+        model.train(training)
+        model.truncate_dim = truncate_dim
 
 
 def _empty(shape: tuple[int, int], folder: Path | None) -> np.ndarray:
@@ -238,17 +262,8 @@ def _from_first(value: Any) -> Any:
 
 
 def _samplers(dataloader: Any) -> list[HardNegativeBatchSampler]:
-    """The samplers of a data loader that need neighbors, through every wrapper and among several datasets."""
-    found: list[HardNegativeBatchSampler] = []
-    waiting = [dataloader.batch_sampler]
-    while waiting:
-        sampler = waiting.pop(0)
-        if isinstance(sampler, HardNegativeBatchSampler):
-            found.append(sampler)
-            continue
-        inner = getattr(sampler, "batch_sampler", None)
-        waiting += [*getattr(sampler, "batch_samplers", ()), *([] if inner is None else [inner])]
-    return found
+    """The samplers of a data loader that need neighbors."""
+    return [sampler for sampler in samplers_of(dataloader) if isinstance(sampler, HardNegativeBatchSampler)]
 
 
 def _restore(

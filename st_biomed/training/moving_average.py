@@ -13,7 +13,7 @@ from torch import Tensor
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
-from st_biomed.losses.callbacks import checkpoint_folder, resumed_checkpoint
+from st_biomed.losses.loss_parameters_callback import checkpoint_folder, resumed_checkpoint
 
 FILE_NAME = "moving_average.safetensors"
 

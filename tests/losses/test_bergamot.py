@@ -7,6 +7,7 @@ from itertools import product
 
 import pytest
 import torch
+from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError
@@ -222,6 +223,8 @@ def test_what_does_not_fit_the_model_or_the_batch_is_one_line(tiny_bert):
         BergamotLoss(tiny_bert, encoder_of("sage", 8))
     with pytest.raises(InputError, match="mini_batch_size must be an integer of at least 1, found 0"):
         CachedBergamotLoss(tiny_bert, encoder_of("sage"), mini_batch_size=0)
+    with pytest.raises(InputError, match="cannot be wrapped in a loss over parts of the vectors"):
+        MatryoshkaLoss(tiny_bert, CachedBergamotLoss(tiny_bert, encoder_of("sage")), [16, 8])
     loss = BergamotLoss(tiny_bert, encoder_of("sage"))
     with pytest.raises(InputError, match="the batch has no 'node_texts', it has attention_mask, input_ids"):
         loss([dict(tiny_bert.preprocess(TEXTS))], LABELS)

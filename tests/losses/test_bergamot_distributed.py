@@ -54,7 +54,7 @@ def learned(folder: str, case: str, batch: tuple[Any, list[str], Tensor], gather
 
     from st_biomed.losses.bergamot import BergamotLoss
     from st_biomed.losses.cached_bergamot import CachedBergamotLoss
-    from st_biomed.losses.callbacks import LossParametersCallback
+    from st_biomed.losses.loss_parameters_callback import LossParametersCallback
     from st_biomed.losses.relation_margin import RelationMarginLoss
 
     model = SentenceTransformer(folder, device="cpu").double()

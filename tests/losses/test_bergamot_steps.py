@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.cached_bergamot import CachedBergamotLoss
-from st_biomed.losses.callbacks import own_parameters
 from st_biomed.losses.graph_batch import GraphBatch
+from st_biomed.losses.loss_parameters_callback import own_parameters
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from tests.losses.bergamot_losses import KINDS, LABELS, TEXT_ONLY

@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraine
 
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.cached_bergamot import CachedBergamotLoss
-from st_biomed.losses.callbacks import LossParametersCallback
+from st_biomed.losses.loss_parameters_callback import LossParametersCallback
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from tests.losses.bergamot_losses import LABELS
 from tests.losses.graph_steps import (

@@ -9,9 +9,9 @@ import torch
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
 
 from st_biomed.losses.cached import CachedInfoNCELoss
-from st_biomed.losses.callbacks import TerminologyDigestCallback
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.similarity import unit_rows
+from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.records import Definition, SourceInfo, Term
 from st_biomed.samplers import DefinitionBatches, DefinitionBatchSampler
 from st_biomed.terminology import Terminology

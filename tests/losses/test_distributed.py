@@ -69,9 +69,9 @@ def training(folder: str, output: str, with_callback: bool) -> dict[str, Tensor]
         SentenceTransformerTrainer,
         SentenceTransformerTrainingArguments,
     )
-    from test_callbacks import RelationLoss
+    from test_loss_parameters_callback import RelationLoss
 
-    from st_biomed.losses.callbacks import LossParametersCallback
+    from st_biomed.losses.loss_parameters_callback import LossParametersCallback
 
     model = SentenceTransformer(folder, device="cpu")
     loss = RelationLoss(model)
@@ -107,7 +107,7 @@ def partly_used(folder: str) -> dict[str, Tensor | None]:
 
     from transformers import TrainerControl, TrainerState
 
-    from st_biomed.losses.callbacks import LossParametersCallback
+    from st_biomed.losses.loss_parameters_callback import LossParametersCallback
 
     loss = nn.ParameterDict({"one": torch.zeros(2), "none": torch.zeros(2)})
     if dist.get_rank() == 1:

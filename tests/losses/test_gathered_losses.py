@@ -70,6 +70,19 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     return value.detach(), weight.grad
 
 
+def refused(rank: int) -> str:
+    """What is said where the processes are in batches of different datasets, whose losses have equally many rows."""
+    from st_biomed.errors import InputError
+    from st_biomed.losses.info_nce import InfoNCELoss
+
+    loss = InfoNCELoss(None, temperature=0.5 + rank, gather_across_devices=True)
+    try:
+        loss.compute_loss_from_embeddings([torch.eye(4)], torch.tensor([0, 0, 1, 1]))
+    except InputError as error:
+        return str(error)
+    return ""
+
+
 def process(rank: int, out: str) -> None:
     """What one of the two processes does; its results go to a file."""
     torch.set_num_threads(1)
@@ -79,6 +92,7 @@ def process(rank: int, out: str) -> None:
         value, grad = gradient(kind, slice(4 * rank, 4 * rank + 4), gather=True)
         dist.all_reduce(grad)  # sentence-transformers averages over the processes
         results[kind] = value, grad / 2
+    results["other losses"] = refused(rank)
     torch.save(results, f"{out}/{rank}.pt")
     dist.barrier()
     dist.destroy_process_group()
@@ -98,3 +112,11 @@ def test_two_processes_learn_what_one_learns_from_all(ranks, kind):
     assert expected[1].abs().max() > 1e-3
     for rank in ranks:
         torch.testing.assert_close(rank[kind], expected, atol=1e-9, rtol=1e-9)
+
+
+@pytest.mark.long
+def test_texts_of_two_datasets_are_not_gathered_into_one_loss(ranks):
+    """Catches sentence-transformers' mixing of several datasets, where each process draws its own."""
+    for rank in ranks:
+        assert "the processes are in batches of different datasets" in rank["other losses"]
+        assert "RankAlignedMixing()" in rank["other losses"]

@@ -221,3 +221,12 @@ def test_bad_arguments_are_one_line(model, tiny_bert_folder, tmp_path):
     config = KnowledgeInjectionLoss(model).get_config_dict()
     assert config["entities"] == 9 and config["masked_language"] is False
     assert KnowledgeInjectionLoss(model).citation == EntityLinkingLoss(model).citation
+
+
+def test_the_collator_keeps_the_name_of_the_dataset():
+    """Catches a dictionary of losses, from which the trainer takes the loss by this name."""
+    nothing = torch.zeros(1, 1, dtype=torch.int64)
+    batch = {"input_ids": nothing, "mention_spans": nothing[..., None], "labels": nothing, "entity_labels": nothing}
+    collate = KnowledgeInjectionCollator(lambda rows: dict(batch))
+    assert collate([{"text": "a", "dataset_name": "texts"}])["dataset_name"] == "texts"
+    assert "dataset_name" not in collate([{"text": "a"}])

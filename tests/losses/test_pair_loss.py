@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import warnings
 from types import SimpleNamespace
 
 import pytest
@@ -137,3 +138,18 @@ def test_config_names_the_terminology_and_the_miner(loss_class):
     config = loss_class(None, lookup=terminology).get_config_dict()
     assert config["terminology"] == terminology.digest
     assert config["miner"]["miner"] == "TripletMarginMiner" and config["miner"]["margin"] == 0.2
+
+
+def test_labels_without_a_pair_are_warned_of_once():
+    """Catches a forgotten lookup in a script without callbacks: the loss is 0 in every step."""
+    embeddings = torch.eye(4, requires_grad=True)
+    loss, other, looked_up = NCALoss(None), NCALoss(None), NCALoss(None, lookup=birds())
+    with pytest.warns(
+        UserWarning, match="NCALoss: no two of the 4 rows of the first batch have the same label.*lookup"
+    ):
+        loss.compute_loss_from_embeddings([embeddings], torch.arange(4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loss.compute_loss_from_embeddings([embeddings], torch.arange(4))
+        other.compute_loss_from_embeddings([embeddings], torch.tensor([0, 1, 1, 2]))
+        looked_up.compute_loss_from_embeddings([embeddings], torch.arange(4))

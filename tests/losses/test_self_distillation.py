@@ -254,6 +254,13 @@ def test_the_distillation_holds_an_encoder_that_is_pulled_away(tiny_bert):
             (MultiSimilarityLoss(None), SelfDistillationLoss(torch.nn.Linear(2, 2), TEACHER)),
             "distillation: has a model",
         ),
+        (
+            (
+                BergamotLoss(None, None, node_weight=0, intermodal_weight=0, dgi_weight=0),
+                SelfDistillationLoss(None, TEACHER),
+            ),
+            "loss: BergamotLoss has a place for the distillation: use add_distillation",
+        ),
     ],
 )
 def test_parts_that_embed_by_themselves_are_refused(parts, message):
@@ -290,3 +297,12 @@ def test_each_target_cites_its_paper():
     """Catches a card of distilled vectors that credits the paper on cosines."""
     assert "park2019relational" in SelfDistillationLoss(None, TEACHER).citation
     assert "remy2024biolord" in SelfDistillationLoss(None, TEACHER, target="vectors").citation
+
+
+def test_a_teacher_may_be_a_tensor_in_half_precision():
+    """Catches numpy, which has no bfloat16."""
+    embeddings, teacher, labels = batch()
+    half = torch.tensor(teacher).bfloat16()
+    expected = SelfDistillationLoss(None, half.double().numpy()).compute_loss_from_embeddings([embeddings], labels)
+    found = SelfDistillationLoss(None, half).compute_loss_from_embeddings([embeddings], labels)
+    assert found.item() == pytest.approx(expected.item(), abs=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -81,12 +82,20 @@ def test_a_miner_takes_cosines_whatever_the_similarity(miner: TripletMarginMiner
         ({"similarity": "cosine"}, "unknown similarity 'cosine'"),
         (
             {name: torch.ones(3) for name in ("mentions", "names")},
-            "mentions must be a mask of booleans, found torch.float32",
+            "mentions must be a tensor of booleans, found torch.float32",
         ),
         ({"mentions": torch.ones(3, dtype=torch.bool)}, "mentions and names must be masks of the same text ids"),
         (
             {"mentions": torch.ones(3, dtype=torch.bool), "names": torch.ones(4, dtype=torch.bool)},
             "mentions and names must be masks of the same text ids",
+        ),
+        (
+            {"mentions": torch.ones(3, dtype=torch.bool), "names": torch.ones(3, dtype=torch.bool), "lookup": birds()},
+            r"mentions must have an entry for each of the \d+ text ids of the lookup, found shape \[3\]",
+        ),
+        (
+            {"mentions": np.ones(3, dtype=bool), "names": np.ones(3, dtype=bool)},
+            "mentions must be a tensor of booleans, found ndarray",
         ),
     ],
 )

@@ -12,6 +12,7 @@ import yaml
 from sentence_transformers import SentenceTransformerModelCardData
 from zorb_terms import PAIRS, TERM, train
 
+from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.modules.markers import pool_mentions
 from st_biomed.release.card import BiomedCard
@@ -45,6 +46,13 @@ def test_the_overrides_keep_strings_out_of_the_hosts_template_too(tmp_path: Path
     card = BiomedCard()
     card.template_path = SentenceTransformerModelCardData().template_path
     train(tiny_bert_folder, tmp_path, card)
+    text = (tmp_path / "checkpoint-2" / "README.md").read_text("utf-8")
+    assert "Training Dataset" in text and not held(text)
+
+
+def test_a_model_of_the_loader_has_a_card_without_strings(tmp_path: Path, tiny_bert_folder: Path) -> None:
+    """Catches the first example of the documentation, whose checkpoints people upload."""
+    train(tiny_bert_folder, tmp_path, load_encoder(tiny_bert_folder).model_card_data)
     text = (tmp_path / "checkpoint-2" / "README.md").read_text("utf-8")
     assert "Training Dataset" in text and not held(text)
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import pytest
 from transformers import TrainerState
 
-from st_biomed.samplers import EpochCallback
+from st_biomed.errors import InputError
+from st_biomed.samplers import EpochCallback, SynonymBatches, SynonymBatchSampler
+from st_biomed.terminology import Terminology
+from st_biomed.training_data import names_dataset
 
 
 class Sampler:
@@ -46,3 +50,28 @@ def test_the_first_epoch_is_zero_and_other_samplers_are_let_be():
     assert sampler.epoch == 0
     begin(shard(object()), 1.0)
     begin(None, 1.0)
+
+
+def test_rows_in_order_are_not_trained_on():
+    """Catches a shuffled or mapped training set, whose rows would be taken as they come: no two names of a concept in a batch."""
+    terminology = Terminology.read("toy")
+    dataset = names_dataset(terminology)
+    make = SynonymBatches.of(terminology)
+    fitting, other = (make(rows, 16, drop_last=True) for rows in (dataset, dataset.shuffle(seed=1)))
+
+    def begin_training(batch_sampler: object) -> None:
+        dataloader = shard(shard(batch_sampler))
+        EpochCallback().on_train_begin(None, TrainerState(), None, train_dataloader=dataloader)
+
+    begin_training(fitting)
+    for refused in (other, Mixing(fitting, other)):
+        with pytest.raises(InputError, match="the training dataset is not the one that the batches were made for"):
+            begin_training(refused)
+
+
+def test_a_sampler_is_no_factory_of_samplers():
+    """Catches an object that the trainer cannot call and would replace by batches of one row."""
+    terminology = Terminology.read("toy")
+    made = SynonymBatchSampler(names_dataset(terminology), 16, terminology=terminology)
+    with pytest.raises(InputError, match=r"batch_sampler: found a SynonymBatchSampler; .* SynonymBatches.of"):
+        made(names_dataset(terminology), 16, False)

@@ -272,3 +272,10 @@ def test_the_host_trains_on_it_and_a_resumed_run_sees_the_same_steps(tiny_bert, 
     assert len(resumed) == 2 and all(map(equal, resumed, seen[4:]))
     checkpoint = (tmp_path / "checkpoint-4" / "training_args.bin").read_bytes()
     assert len(checkpoint) < 50_000 and b"round 0" not in checkpoint
+
+
+def test_the_name_of_the_dataset_is_kept():
+    """Catches a dictionary of losses, from which the trainer takes the loss by this name."""
+    rows = [{**row, "dataset_name": "graph"} for row in rows_of(RING, "zorb 00", "round 00")]
+    assert GraphCollator(GRAPH, as_tokens)(rows)["dataset_name"] == "graph"
+    assert "dataset_name" not in GraphCollator(GRAPH, as_tokens)(rows_of(RING, "zorb 00", "round 00"))

@@ -10,13 +10,13 @@ import pytest
 from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
-from sentence_transformers.base import DefaultBatchSampler
 
 import st_biomed.samplers.batch_factories
 import st_biomed.samplers.neighbor_table
 from st_biomed.errors import InputError
 from st_biomed.records import SourceInfo, Term
 from st_biomed.samplers import HardNegativeBatches, HardNegativeBatchSampler
+from st_biomed.samplers.batch_factories import InOrderBatchSampler
 from st_biomed.samplers.hard_negatives import HardNegativePlan
 from st_biomed.samplers.neighbor_table import NeighborTable, nearest_rows
 from st_biomed.samplers.prototypes import ConceptRows
@@ -219,7 +219,7 @@ def test_another_process_makes_the_same_batches(tmp_path, monkeypatch):
 
 def test_other_datasets_are_taken_in_order():
     of = HardNegativeBatches.of(TOY, plan=PLAN)
-    assert type(of(names_dataset(TOY).select(range(40)), 8, True)) is DefaultBatchSampler
+    assert type(of(names_dataset(TOY).select(range(40)), 8, True)) is InOrderBatchSampler
     part = names_dataset(TOY).select(range(100))
     assert isinstance(HardNegativeBatches.of(TOY, dataset=part, plan=PLAN)(part, 16, True), HardNegativeBatchSampler)
 

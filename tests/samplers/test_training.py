@@ -12,7 +12,6 @@ import pytest
 import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformerTrainer, SentenceTransformerTrainingArguments
-from sentence_transformers.base import DefaultBatchSampler
 from torch import nn
 
 import st_biomed.samplers.batch_factories
@@ -29,6 +28,7 @@ from st_biomed.samplers import (
     SynonymBatches,
     SynonymBatchSampler,
 )
+from st_biomed.samplers.batch_factories import InOrderBatchSampler
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset, relation_pairs
 
@@ -156,7 +156,7 @@ def test_evaluation_goes_through_its_dataset_in_order(tiny_bert, tmp_path, caplo
 def test_a_selection_of_names_can_be_the_training_dataset():
     part = names_dataset(TOY).select(range(200))
     assert isinstance(SynonymBatches.of(TOY, dataset=part)(part, B, True), SynonymBatchSampler)
-    assert type(SynonymBatches.of(TOY, dataset=part)(names_dataset(TOY), B, True)) is DefaultBatchSampler
+    assert type(SynonymBatches.of(TOY, dataset=part)(names_dataset(TOY), B, True)) is InOrderBatchSampler
 
 
 def test_other_texts_with_the_same_labels_are_another_dataset():
@@ -167,7 +167,7 @@ def test_other_texts_with_the_same_labels_are_another_dataset():
     for columns in (["text", "label"], ["text"]):
         batches = ShuffledBatches.of(train.select_columns(columns))
         assert isinstance(batches(train.select_columns(columns).with_format("torch"), 8, True), ShuffledBatchSampler)
-        assert type(batches(held_out.select_columns(columns), 8, True)) is DefaultBatchSampler
+        assert type(batches(held_out.select_columns(columns), 8, True)) is InOrderBatchSampler
 
 
 @pytest.mark.parametrize("make", [SynonymBatches.of, HierarchyBatches.of])
@@ -249,7 +249,7 @@ def test_without_names_datasets_are_known_by_their_rows():
     batches = BatchesByName({"names": SynonymBatches.of(TOY), "relations": ShuffledBatches.of(relations)})
     assert isinstance(batches(names_dataset(TOY), B, True), SynonymBatchSampler)
     assert isinstance(batches(relations, B, True), ShuffledBatchSampler)
-    assert type(batches(relations.select(range(40)), B, True)) is DefaultBatchSampler
+    assert type(batches(relations.select(range(40)), B, True)) is InOrderBatchSampler
 
 
 def test_what_cannot_be_told_apart_is_refused():

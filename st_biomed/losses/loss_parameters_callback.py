@@ -1,10 +1,11 @@
-"""Trainer callbacks for losses with their own parameters, and for labels that belong to one terminology."""
+"""The trainer callback for losses with their own parameters."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -18,7 +19,6 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
-from st_biomed.training_data.columns import terminology_digest
 
 FILE_NAME = "loss.safetensors"
 
@@ -90,7 +90,8 @@ class LossParametersCallback(TrainerCallback):
         for name in loss if isinstance(loss, Mapping) else ():
             if "." in name:
                 raise InputError(f"losses: the name of a dataset must have no dot, found {name!r}")
-        self.loss = nn.ModuleDict(loss) if isinstance(loss, Mapping) else loss
+        # nn.Sequential allows the names that the trainer allows; nn.ModuleDict does not allow "items" or "values".
+        self.loss: nn.Module = nn.Sequential(OrderedDict(loss)) if isinstance(loss, Mapping) else loss
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
@@ -132,51 +133,8 @@ class LossParametersCallback(TrainerCallback):
         own = own_state(self.loss)
         if own and args.load_best_model_at_end and state.best_model_checkpoint is not None:
             _load(own, Path(state.best_model_checkpoint) / FILE_NAME)
-
-
-class TerminologyDigestCallback(TrainerCallback):
-    """Rejects a loss that looks up labels in a terminology other than that of the dataset.
-
-    Text ids of another terminology are valid numbers for other names, so the mistake would go unnoticed.
-
-    Args:
-        losses: The loss, or the dictionary of losses, that the trainer gets.
-
-    Raises:
-        InputError: When training begins, with both digests.
-    """
-
-    def __init__(self, losses: nn.Module | Mapping[str, nn.Module]) -> None:
-        self.losses = losses
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        dataset = kwargs["train_dataloader"].dataset
-        for part in getattr(dataset, "datasets", [dataset]):
-            found = terminology_digest(part) if hasattr(part, "info") else None
-            if found is None:
-                continue
-            for module, expected in _lookup_digests(self._loss_for(part)):
-                if found != expected:
-                    raise InputError(
-                        f"{type(module).__name__} looks labels up in terminology {expected[:12]}, "
-                        f"its dataset was made from terminology {found[:12]}: make both from the same one"
-                    )
-
-    def _loss_for(self, dataset: Any) -> nn.Module:
-        if isinstance(self.losses, nn.Module):
-            return self.losses
-        return self.losses[next(iter(dataset))["dataset_name"]]  # sentence-transformers writes it into every row
-
-
-def _lookup_digests(loss: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """Every part of a loss that looks labels up, with the digest of the terminology it does so in."""
-    for module in loss.modules():
-        for attribute in ("lookup", "hierarchy"):
-            digest = getattr(getattr(module, attribute, None), "digest", None)
-            if digest is not None:
-                yield module, digest
+        for known in (_cared_for, _looked_at):  # the next training needs a callback of its own
+            known.difference_update(self.loss.modules())
 
 
 def _average_gradients(parameters: list[nn.Parameter]) -> None:

@@ -24,15 +24,15 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState
 
 from st_biomed.errors import InputError
-from st_biomed.losses import callbacks
-from st_biomed.losses.callbacks import (
+from st_biomed.losses import loss_parameters_callback
+from st_biomed.losses.distilled import DistilledLoss
+from st_biomed.losses.embed import embed_columns
+from st_biomed.losses.loss_parameters_callback import (
     LossParametersCallback,
     own_parameters,
     own_state,
     require_loss_parameters_callback,
 )
-from st_biomed.losses.distilled import DistilledLoss
-from st_biomed.losses.embed import embed_columns
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.self_distillation import SelfDistillationLoss
 
@@ -207,8 +207,8 @@ def test_a_name_with_a_dot_is_refused_in_one_line(tiny_bert):
 
 def test_several_processes_need_the_callback(monkeypatch, tiny_bert):
     """Catches tables that drift apart between processes without a word."""
-    monkeypatch.setattr(callbacks, "get_world_size", lambda: 2)
-    monkeypatch.setattr(callbacks.dist, "broadcast", lambda tensor, src: None)
+    monkeypatch.setattr(loss_parameters_callback, "get_world_size", lambda: 2)
+    monkeypatch.setattr(loss_parameters_callback.dist, "broadcast", lambda tensor, src: None)
     loss, other = RelationLoss(tiny_bert), RelationLoss(tiny_bert)
     begin(LossParametersCallback(other))
     require_loss_parameters_callback(other)
@@ -235,3 +235,20 @@ def test_one_process_without_the_callback_is_warned_once(tiny_bert):
         warnings.simplefilter("error")
         for quiet in (loss, other, MultiSimilarityLoss(tiny_bert)):
             require_loss_parameters_callback(quiet)
+
+
+def test_a_second_training_needs_a_callback_of_its_own(tiny_bert):
+    """Catches a second stage whose parameters are not handled, because those of the first were."""
+    loss = RelationLoss(tiny_bert)
+    callback = LossParametersCallback(loss)
+    begin(callback)
+    require_loss_parameters_callback(loss)
+    callback.on_train_end(SimpleNamespace(load_best_model_at_end=False), TrainerState(), TrainerControl())
+    with pytest.warns(UserWarning, match="RelationLoss learns relations"):
+        require_loss_parameters_callback(loss)
+
+
+def test_the_names_of_datasets_are_those_of_the_trainer(tiny_bert):
+    """Catches names that a module dictionary of torch has methods of."""
+    callback = LossParametersCallback({"items": RelationLoss(tiny_bert), "values": RelationLoss(tiny_bert)})
+    assert own_parameters(callback.loss).keys() == {"items.relations", "values.relations"}
