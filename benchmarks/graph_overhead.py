@@ -13,8 +13,8 @@ from benchmarks.embedding_names import encoder, precisions, random_names
 from benchmarks.harness import Table, interleaved
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.embed import embed_columns
-from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
-from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphSAGE
+from st_biomed.modules.graph_encoder import GraphEncoder
 
 NEIGHBORS = 3
 """Of a target, at most; the paper's code."""

@@ -50,7 +50,7 @@ def main(*, quick: bool = False) -> Table:
         table = nearest_rows(unit, made.prototypes, made.width, device=DEVICE)
         searching = time.perf_counter() - start
         memory = (resident("VmHWM") - before) / 1e6
-        made.use(NeighborTable(table, made.items, weights=""))
+        made.use(NeighborTable(table, made.rows_digest, model_digest=""))
         n_batches = min(500, len(made))
         start = time.perf_counter()
         for _, batch in zip(range(n_batches), made):

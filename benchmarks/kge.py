@@ -12,7 +12,7 @@ import torch
 from benchmarks.harness import Table, interleaved
 from st_biomed.kge import KGESettings, KnowledgeGraph
 from st_biomed.kge.splits import split_triples
-from st_biomed.kge.steps import Epoch
+from st_biomed.kge.steps import EpochRunner
 from st_biomed.kge.train import validation_mrr
 from st_biomed.kge.trained import model_for
 from st_biomed.metrics.link_prediction import KnownTriples
@@ -40,7 +40,7 @@ def ours(graph: KnowledgeGraph, name: str) -> tuple[Step, Step]:
     loss: dict[str, Any] = {"loss": "self_adversarial", "reciprocal": False, "negatives": NEGATIVES // 2, "n3": 0.0}
     settings = KGESettings(model=name, dimension=dimension, batch_size=BATCH, **loss)  # the same for all models
     model = model_for(graph, settings)
-    epochs = Epoch(model, graph, settings)
+    epochs = EpochRunner(model, graph, settings)
 
     def evaluate() -> float:
         return validation_mrr(model, graph, graph.test, KnownTriples(graph.triples, len(graph.relations)))

@@ -26,7 +26,7 @@ from st_biomed.encoder.digest import model_digest
 from st_biomed.linking import Catalog, EncodingOptions, NameEncoder
 from st_biomed.linking.encode_names import encode_names
 from st_biomed.linking.recall import TIED, tune_effort
-from st_biomed.linking.vector_index import Kind, VectorIndex, faiss_threads, kinds_for, unit_rows
+from st_biomed.linking.vector_index import Kind, VectorIndex, faiss_threads, kinds_for, rows_for_search
 from st_biomed.terminology import Terminology
 
 CACHE = Path("out/linking_speed")
@@ -128,7 +128,7 @@ def pad(matrix: np.ndarray, n: int) -> str:
     for start in range(real, n, 1 << 14):
         rows = min(1 << 14, n - start)
         first, second = rng.integers(0, len(matrix), (2, rows))
-        out[start : start + rows] = unit_rows(matrix[first] + matrix[second] / 2, "cosine")
+        out[start : start + rows] = rows_for_search(matrix[first] + matrix[second] / 2, "cosine")
     out.flush()
     return str(path)
 

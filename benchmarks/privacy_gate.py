@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.harness import Table
 from st_biomed.encoder import PACKAGED, load_encoder
 from st_biomed.records import Definition, Record, SourceInfo, Term
-from st_biomed.release.definition_search import RUN
+from st_biomed.release.definition_search import NGRAM_WORDS
 from st_biomed.release.name_kinds import count_kinds
 from st_biomed.release.privacy import judge
 from st_biomed.terminology import Terminology
@@ -45,8 +45,8 @@ def defined(n_definitions: int, rng: np.random.Generator) -> Terminology:
 
 def cuts(definitions: Terminology, n_cuts: int, rng: np.random.Generator) -> list[str]:
     """Eight words out of the middle of some definitions that have as many."""
-    long = [text.split() for text in definitions.definition_strings if len(text.split()) >= RUN + 2]
-    return [" ".join(long[i][1 : RUN + 1]) for i in rng.choice(len(long), n_cuts, replace=False)]
+    long = [text.split() for text in definitions.definition_strings if len(text.split()) >= NGRAM_WORDS + 2]
+    return [" ".join(long[i][1 : NGRAM_WORDS + 1]) for i in rng.choice(len(long), n_cuts, replace=False)]
 
 
 def plant(folder: Path, terms: list[str]) -> int:
@@ -101,7 +101,7 @@ def main(quick: bool = False) -> Table:
             f"`judge` over all-MiniLM-L6-v2 as it is saved, against {terminology.n_texts:,} invented names of two to six "
             "words that may not be redistributed; a term is planted in every file that holds text, in capitals in the card, "
             f"and in the name of a file. Then the same against {definitions.n_definitions:,} invented definitions of 5 to 45 words; "
-            f"planted are {RUN} words out of the middle of some. Goal: a minute."
+            f"planted are {NGRAM_WORDS} words out of the middle of some. Goal: a minute."
         ],
     )
 

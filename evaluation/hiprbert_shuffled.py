@@ -35,7 +35,7 @@ def main() -> None:
     check_writable(arguments.output)
     terminology = Terminology.load(arguments.terminology)
     held_out = read_benchmark_settings(arguments.benchmark, TreeSettings).hold_out(Hierarchy(terminology)).splits
-    shuffled(terminology, held_out.concept_side == TRAIN, arguments.seed).save(arguments.output)
+    shuffled(terminology, held_out.concept_split == TRAIN, arguments.seed).save(arguments.output)
     print(arguments.output)
 
 

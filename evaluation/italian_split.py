@@ -101,7 +101,7 @@ def hold_out(
         InputError: As :func:`split_by_subtree`, or no held-out concept is in the terminology.
     """
     tree = hierarchy.terminology
-    side = split_by_subtree(hierarchy, depth=depth, dev=share, test=share, seed=seed).concept_side
+    side = split_by_subtree(hierarchy, depth=depth, dev=share, test=share, seed=seed).concept_split
     drawn = {tree.codes[concept] for concept in np.flatnonzero(side != TRAIN).tolist()}
     own, kinds = {*tree.codes}, {*types}
     measured = np.array([code in drawn for code in terminology.codes])

@@ -190,13 +190,13 @@ def development(data: open_encoder.Data) -> EvaluatorSuite:
     ncbi = read_benchmark_settings("ncbi_disease", LinkingSettings)
     raw = ncbi.open()
     suite = EvaluatorSuite(
-        EntityLinkingEvaluator(smaller(dataset), "dev", name=f"{name}_dev", refined=["train"], **options)
+        EntityLinkingEvaluator(smaller(dataset), "dev", name=f"{name}_dev", seen=["train"], **options)
         for name, dataset in (("ncbi_raw", raw), ("ncbi", ncbi.prepared(raw)))
     )
-    suite.take_benchmarks(BENCHMARKS, **options)
+    suite.add_benchmarks(BENCHMARKS, **options)
     for evaluator in [] if data.dev is None else data.dev.evaluators:
         evaluator.show_progress_bar = False
-        suite.take(evaluator)
+        suite.add_evaluator(evaluator)
     return suite
 
 

@@ -33,7 +33,7 @@ from sklearn.utils.extmath import randomized_svd
 
 from st_biomed.corpus.raw_text import documents
 from st_biomed.errors import InputError
-from st_biomed.modules.name_tokens import name_tokenizer, shown, tokens_of
+from st_biomed.modules.name_tokens import name_tokenizer, tokens_of, without_prefix
 from st_biomed.settings.recipe import run_recipe
 
 WINDOW, LEAST, SMOOTHING, WIDTH, POWER = 5, 3, 0.75, 300, 0.5
@@ -70,7 +70,7 @@ def texts(path: str) -> Iterator[str]:
 def words_of(paths: Iterable[str]) -> list[list[str]]:
     """The words of every text."""
     tokenizer = name_tokenizer({})
-    return [[shown(token) for token in tokens_of(tokenizer, text)] for path in paths for text in texts(path)]
+    return [[without_prefix(token) for token in tokens_of(tokenizer, text)] for path in paths for text in texts(path)]
 
 
 def lines(split: Iterable[list[str]]) -> list[list[str]]:

@@ -140,8 +140,8 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     # Hold out.
     train, datasets = recipe.hold_out(whole, recipe.pivot_language or "en")
     for dataset in datasets:
-        suite.add(dataset, dataset.name)
-    suite.take_benchmarks(recipe.benchmarks, **recipe.measuring(training))
+        suite.add_dataset(dataset, dataset.name)
+    suite.add_benchmarks(recipe.benchmarks, **recipe.measuring(training))
     graph = ConceptGraph(
         train,
         relations=recipe.relations,

@@ -43,7 +43,7 @@ from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
 from st_biomed.training.parts import DefinitionArguments
 from st_biomed.training.phases import Phases
-from st_biomed.training.principal_components import main_components
+from st_biomed.training.principal_components import project_onto_leading_components
 from st_biomed.training.readings import biolord_readings
 from st_biomed.training.teacher import TeacherVectors
 
@@ -140,8 +140,8 @@ def read(recipe: BioLORDArguments, training: SentenceTransformerTrainingArgument
     # Hold out.
     if recipe.held_out_names:
         train, held_out = recipe.hold_out_names(whole, recipe.split_seed)
-        suite.add(held_out, "held-out-names")
-    suite.take_benchmarks(recipe.benchmarks, **options)
+        suite.add_dataset(held_out, "held-out-names")
+    suite.add_benchmarks(recipe.benchmarks, **options)
     print(f"{whole!r}\ntrained on: {train!r}\nmeasured: {suite}")
     return Data(whole, train, suite)
 
@@ -199,7 +199,7 @@ def run(
 
     # Train, phase 2: new copies of the base model learn the vectors of the first model.
     vectors = TeacherVectors(model, part.rows["text"], max_length=recipe.max_length, bf16=training.bf16)
-    teacher = main_components(vectors[:], recipe.components) if recipe.components else vectors
+    teacher = project_onto_leading_components(vectors[:], recipe.components) if recipe.components else vectors
     students: dict[str, SentenceTransformer] = {}
     for i, rate in enumerate(recipe.student_learning_rates, 1):
         name, student = f"student-{i}", recipe.encoder()

@@ -26,7 +26,7 @@ from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_width, chains_of, check_numbers
 from st_biomed.few_shot.frozen_encoder import FrozenEncoder
 from st_biomed.few_shot.input_arguments import InputArguments
-from st_biomed.few_shot.outcomes import Measured, Outcomes, Run
+from st_biomed.few_shot.outcomes import FewShotRun, Measured, Outcomes
 from st_biomed.few_shot.paired_tests import RESAMPLES, compared_with_input, primary_units
 from st_biomed.few_shot.result_files import write_rankings, write_tables
 from st_biomed.few_shot.stage import StageSettings, assembled
@@ -132,11 +132,11 @@ def run(
     sets = {part.name: with_known_words(part, encoder) for part in recipe.open_training_sets()}
     for training_set in sets.values():
         few_shot_names(training_set.concepts, max(recipe.shots), ambiguous=recipe.ambiguous)
-    suite, whole = suites(recipe)
+    suite, full_suite = suites(recipe)
 
     # Measure the frozen encoder, and choose the width of the hidden layer.
-    outcomes = Outcomes.of(whole, whole.measure_vectors(encoder, "the input"))
-    input_units = primary_units(whole)
+    outcomes = Outcomes.of(full_suite, full_suite.measure_vectors(encoder, "the input"))
+    input_units = primary_units(full_suite)
     if coverage := encoder.coverage(list(encoder.texts)):
         print(f"measured texts: {coverage}")
     record = record_run(
@@ -148,7 +148,7 @@ def run(
         terminologies=[sets[name].terminology for name in released(recipe)],
         description="A frozen encoder with small networks on top, trained on a few names of high-level biomedical concepts.",
         readings=few_shot_readings(recipe),
-        headline=[evaluator.primary_metric for evaluator in whole.tests],
+        headline=[evaluator.primary_metric for evaluator in full_suite.tests],
     )
     record.add_training_arguments(training, changed_arguments(training))
     experiment = Experiment(sets, encoder, recipe, training)
@@ -157,14 +157,14 @@ def run(
 
     # Train: each set alone and on top of each other set, with each number of names and each seed.
     wanted = released(recipe), released_seed(recipe), max(recipe.shots)
-    kept: list[tuple[TrainedChain, Run]] = []
+    kept: list[tuple[TrainedChain, FewShotRun]] = []
     for shots in recipe.shots:
         for seed in recipe.seeds:
             for chain in experiment.train(chains, shots=shots, seed=seed, hidden=hidden):
-                measured = whole if shots == max(recipe.shots) else suite
+                measured = full_suite if shots == max(recipe.shots) else suite
                 results = measured.measure_vectors(chain.embed)
                 tests = compared_with_input(input_units, primary_units(measured), n_resamples=recipe.paired_tests)
-                outcomes.runs.append(Run.of(chain, shots, seed, results, encoder, tests))
+                outcomes.runs.append(FewShotRun.of(chain, shots, seed, results, encoder, tests))
                 print(outcomes.runs[-1], flush=True)
                 if (chain.sets, seed, shots) == wanted:
                     kept.append((chain, outcomes.runs[-1]))
@@ -178,7 +178,7 @@ def run(
     if encoder.form.unit == "name":
         print("nothing is released: the table of the input holds whole names")
     else:
-        release(encoder, chain, outcome, folders, record, outcomes.base, whole)
+        release(encoder, chain, outcome, folders, record, outcomes.base, full_suite)
 
 
 def check(recipe: FewShotArguments) -> list[Chain]:
@@ -219,7 +219,7 @@ def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:
 def release(
     encoder: FrozenEncoder,
     chain: TrainedChain,
-    run: Run,
+    run: FewShotRun,
     folders: OutputFolders,
     record: RunRecord,
     before: Measured,
@@ -232,7 +232,7 @@ def release(
     for name, terminology in zip(chain.sets, record.terminologies):
         terminology.save(folders.work / f"terminology-{name}")  # `st-biomed release` searches for its strings
     evaluate_and_release(
-        fold_modules(assembled(encoder.whole(), [stage.module for stage in chain.stages])),
+        fold_modules(assembled(encoder.complete_model(), [stage.module for stage in chain.stages])),
         suite,
         folders,
         record,

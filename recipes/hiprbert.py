@@ -117,11 +117,11 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     # Hold out whole sub-trees, and the relations of their concepts.
     options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
     trees = recipe.protocol().hold_out(hierarchy, **options)
-    held_out = trees.splits.concept_side == TEST
+    held_out = trees.splits.concept_split == TEST
     train, relations = recipe.hold_out_relations(whole, trees.splits.train, held_out, recipe.split_seed, **options)
     suite = LinkingSuite(**options)
     for evaluator in filter(None, (trees.test, relations)):
-        suite.take(evaluator)
+        suite.add_evaluator(evaluator)
     print(f"{whole!r}\nhierarchy: {hierarchy!r}\n{trees.splits}")
     if whole.relations.num_rows and relations is None:
         print(f"relations: none has {recipe.least_relation_pairs} pairs of held-out concepts, so none is measured")
@@ -129,7 +129,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
     # Hold out names of the remaining concepts.
     if recipe.held_out_names:
         train, held_out = recipe.hold_out_names(train, recipe.split_seed)
-        suite.add(held_out, "held-out-names")
+        suite.add_dataset(held_out, "held-out-names")
 
     # Model.
     model = recipe.encoder()

@@ -108,24 +108,24 @@ def train(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
     """Run one stage, or all stages one after the other."""
     stages = STAGES if recipe.stage == "all" else (recipe.stage,)
     folder = Path(training.output_dir or "out/italian")
-    left = StageFolders(Path(recipe.earlier) if recipe.earlier else folder)
-    check(recipe, training, left)
+    inputs = StageFolders(Path(recipe.earlier) if recipe.earlier else folder)
+    check(recipe, training, inputs)
     for written in (folder, *(folder / stage for stage in stages)):
         check_writable(written)
     with lock(folder) if is_main(training) else nullcontext():
-        check_stages(recipe, stages, left)
+        check_stages(recipe, stages, inputs)
         if is_main(training):
             check_outputs(folder, stages, recipe.overwrite)
-        terminology = left.keep_terminology(recipe, training)
+        terminology = inputs.keep_terminology(recipe, training)
         for stage in stages:
             print(f"\n== {stage}")
             if stage in ("contrastive", "pipelined"):
-                contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, left)
+                contrastive(stage, recipe, replace(training, output_dir=str(folder / stage)), terminology, inputs)
             else:
-                other_recipe(stage, recipe, training.seed, folder, left)
+                other_recipe(stage, recipe, training.seed, folder, inputs)
 
 
-def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, left: StageFolders) -> None:
+def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArguments, inputs: StageFolders) -> None:
     """Raise InputError if the arguments do not fit together, or a stage cannot be published or resumed."""
     if recipe.stage == "all" and get_world_size() > 1:
         raise InputError("stage: with several processes run one stage after the other; kge takes one process")
@@ -139,7 +139,7 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         raise InputError("terminology: is needed, nothing was given")
     if recipe.earlier and recipe.stage in ("all", "vocabulary"):
         raise InputError(f"earlier: is for --stage {', '.join(STAGES[1:])}, found --stage {recipe.stage}")
-    if recipe.earlier and not left.terminology.is_dir():
+    if recipe.earlier and not inputs.terminology.is_dir():
         raise InputError(f"earlier: {recipe.earlier} is not the output_dir of a run; it has no folder terminology")
     if recipe.stage not in ("contrastive", "pipelined") and push_target(training) is not None:
         raise InputError(
@@ -148,12 +148,12 @@ def check(recipe: ItalianArguments, training: SentenceTransformerTrainingArgumen
         )
 
 
-def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, left: StageFolders) -> None:
+def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, inputs: StageFolders) -> None:
     """Run a stage that is a separate recipe, with its settings file and the arguments that both recipes share."""
     output = folder / ("injected" if stage == "inject" else stage)
     chosen = [name for name in CHOSEN if getattr(recipe, name) != getattr(ItalianArguments, name)]
     shared = {name: getattr(recipe, name) for name in (*SHARED, *chosen)} | {"seed": seed, "output_dir": str(output)}
-    terminology = str(left.terminology)
+    terminology = str(inputs.terminology)
     if stage == "vocabulary":
         module = bundled_recipe("extend_bert")
         kinds: tuple[Any, Any] = (module.ExtendBERTArguments, TrainingArguments)
@@ -166,8 +166,8 @@ def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, 
     else:
         module = bundled_recipe("knowledge_injection")
         kinds = (module.InjectionArguments, SentenceTransformerTrainingArguments)
-        own = {"terminology": [terminology], "base_model": left.text_model(recipe.base_model)}
-        own |= {"kge": str(left.graph(recipe.kge_model)), "benchmarks": recipe.benchmarks, "pooling": recipe.pooling}
+        own = {"terminology": [terminology], "base_model": inputs.text_model(recipe.base_model)}
+        own |= {"benchmarks": recipe.benchmarks, "pooling": recipe.pooling, "kge": str(inputs.graph(recipe.kge_model))}
     module.train(*read_stage(kinds, getattr(recipe, f"{stage}_settings"), **shared, **own))
 
 
@@ -176,15 +176,15 @@ def contrastive(
     recipe: ItalianArguments,
     training: SentenceTransformerTrainingArguments,
     terminology: Terminology,
-    left: StageFolders,
+    inputs: StageFolders,
 ) -> None:
     """Train with MS loss on mentions in context, from ext-BERT or from the injected model."""
     if recipe.smoke:
         training.max_steps, recipe = 2, replace(recipe, prototypes=2, positives=2, neighbors=2)
     training = recipe.training_arguments(training)
-    start = str(left.injected) if stage == "pipelined" else left.text_model(recipe.base_model)
+    start = str(inputs.injected) if stage == "pipelined" else inputs.text_model(recipe.base_model)
     with output_folders(training, stage, recipe.overwrite, base_model=start) as folders:
-        run(recipe, training, folders, terminology, left, start, pipelined=stage == "pipelined")
+        run(recipe, training, folders, terminology, inputs, start, pipelined=stage == "pipelined")
 
 
 def run(
@@ -192,7 +192,7 @@ def run(
     training: SentenceTransformerTrainingArguments,
     folders: OutputFolders,
     terminology: Terminology,
-    left: StageFolders,
+    inputs: StageFolders,
     start: str,
     pipelined: bool,
 ) -> None:
@@ -216,7 +216,7 @@ def run(
     training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)
 
     # Loss.
-    loss = recipe.italian_loss(model, terminology, left.graph, training.seed, **recipe.embedding())
+    loss = recipe.italian_loss(model, terminology, inputs.graph, training.seed, **recipe.embedding())
     rows, loss = recipe.distill_rows(loss, model, rows, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.
@@ -241,8 +241,8 @@ def run(
 
     # Measure and release.
     form: dict[str, Any] = {"form": None if pipelined else fold_modules, "needs_code": pipelined}
-    made: dict[str, Any] = {"trainer": trainer, "base_model": recipe.base_model, "averaging": averaging}
-    evaluate_and_release(model, suite, folders, record, before=before, terminologies=[terminology], **form, **made)
+    origin: dict[str, Any] = {"trainer": trainer, "base_model": recipe.base_model, "averaging": averaging}
+    evaluate_and_release(model, suite, folders, record, before=before, terminologies=[terminology], **form, **origin)
 
 
 if __name__ == "__main__":

@@ -131,10 +131,10 @@ def check_folder(folder: Path, *, overwrite: bool) -> None:
     """Raise InputError if the output folder has other files, or an earlier run that must not be replaced."""
 
     def is_own(name: str) -> bool:
-        above, _, below = name.partition("/")
-        return name == RESULTS or below in {"graph": {HEADER, *FILES}, **dict.fromkeys(MODEL_NAMES, OWN)}.get(
-            above, ()
-        )
+        folder, _, file = name.partition("/")
+        if folder == "graph":
+            return file in {HEADER, *FILES}
+        return file in OWN if folder in MODEL_NAMES else name == RESULTS
 
     check_output(folder, what="a run of this recipe", is_own=is_own, marker=RESULTS, overwrite=overwrite)
 

@@ -161,7 +161,7 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
         trees = settings.hold_out(Hierarchy(open_terminology(settings.sources)), **options)
         for part in (trees.splits.dev, trees.splits.test):
             train = without_benchmark(train, codes=part.codes, names=part.strings)
-        suite.take(trees.test)
+        suite.add_evaluator(trees.test)
         devs.append(trees.dev)
     for benchmark in chosen_benchmarks(recipe.benchmarks):
         measured = benchmark.evaluator_settings()
@@ -169,8 +169,8 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
             train = without_relations(train, measured.source_names())
     if recipe.held_out_names:
         train, held_out = recipe.hold_out_names(train, recipe.split_seed)
-        suite.add(held_out, "held-out-names")
-    suite.take_benchmarks(recipe.benchmarks, **options)
+        suite.add_dataset(held_out, "held-out-names")
+    suite.add_benchmarks(recipe.benchmarks, **options)
     devs += [] if suite.dev is None else suite.dev.evaluators
     print(f"{whole!r}\ntrained on: {train!r}\nmeasured: {suite}")
     return Data(whole, train, suite, SharedEvaluator(devs) if devs else None)

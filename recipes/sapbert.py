@@ -28,7 +28,7 @@ from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
-from st_biomed.losses.comparison_arguments import ComparisonArguments
+from st_biomed.losses.pair_loss_arguments import PairLossArguments
 from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.modules.adapters import SIZES, add_adapters
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
@@ -49,7 +49,7 @@ ADAPTERS = ("none", "lora", "bottleneck")
 
 @dataclass
 class SapBERTArguments(
-    DistillationArguments, HardNegativeArguments, HeldOutNameArguments, ComparisonArguments, EncoderArguments
+    DistillationArguments, HardNegativeArguments, HeldOutNameArguments, PairLossArguments, EncoderArguments
 ):
     """Arguments from the paper; the help names its sections. Hard negatives are those of CODER++."""
 
@@ -162,7 +162,7 @@ def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgument
     train = whole
     if recipe.held_out_names:
         train, held_out = recipe.hold_out_names(whole, recipe.split_seed)
-        suite.add(held_out, "held-out-names")
+        suite.add_dataset(held_out, "held-out-names")
     print(f"{whole!r}\nlinking: {suite}")
     return Data(whole, train, suite)
 
@@ -194,7 +194,7 @@ def run(
         )
 
     # Loss.
-    loss = recipe.compared_loss(model, train, **recipe.embedding())
+    loss = recipe.pair_loss(model, train, **recipe.embedding())
     loss = recipe.distill_loss(loss, model, train.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

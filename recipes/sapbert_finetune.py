@@ -30,7 +30,7 @@ from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.linking_data.formats import format_options
 from st_biomed.linking_data.preparation import prepare
-from st_biomed.losses.comparison_arguments import ComparisonArguments
+from st_biomed.losses.pair_loss_arguments import PairLossArguments
 from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.release.push_target import push_target
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, ShuffledBatches
@@ -51,7 +51,7 @@ EPOCHS = {"ncbi_disease": 3, "bc5cdr": 3, "medmentions": 3, "askapatient": 15, "
 
 
 @dataclass
-class FinetuningArguments(DistillationArguments, HardNegativeArguments, ComparisonArguments, EncoderArguments):
+class FinetuningArguments(DistillationArguments, HardNegativeArguments, PairLossArguments, EncoderArguments):
     """Arguments from the paper; the help names its sections."""
 
     linking: str = field(
@@ -100,14 +100,14 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     recipe.check_loss()
     recipe.check_distillation()
     recipe.check_hard_negatives()
-    protocol = read_benchmark_settings(recipe.linking, LinkingSettings)
-    training.num_train_epochs = training.num_train_epochs or EPOCHS.get(protocol.format, 3)
+    benchmark = read_benchmark_settings(recipe.linking, LinkingSettings)
+    training.num_train_epochs = training.num_train_epochs or EPOCHS.get(benchmark.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
         if recipe.neighbors:
             recipe.prototypes, recipe.positives, recipe.neighbors = 2, 1, min(recipe.neighbors, 2)
     training = recipe.training_arguments(training)
-    folds = folds_to_train(recipe, protocol, training)
+    folds = folds_to_train(recipe, benchmark, training)
     output = Path(training.output_dir or "out/sapbert_finetuned")
     # The folders of all folds are checked and locked, and all folds are read, before the first training.
     with ExitStack() as held:
@@ -118,15 +118,15 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
             folders = held.enter_context(
                 output_folders(own, "sapbert_finetuned", recipe.overwrite, base_model=recipe.base_model)
             )
-            runs.append((replace(recipe, fold=fold), own, folders, protocol))
-        datasets = [protocol.open(fold) for fold in folds]
+            runs.append((replace(recipe, fold=fold), own, folders, benchmark))
+        datasets = [benchmark.open(fold) for fold in folds]
         results = [run(*arguments, dataset) for arguments, dataset in zip(runs, datasets)]
     if len(results) > 1 and training.should_log:
         print(f"\n{mean_table(results)}")
 
 
 def folds_to_train(
-    recipe: FinetuningArguments, protocol: LinkingSettings, training: SentenceTransformerTrainingArguments
+    recipe: FinetuningArguments, benchmark: LinkingSettings, training: SentenceTransformerTrainingArguments
 ) -> list[int | None]:
     """The folds to train on, in separate runs; ``[None]`` if the data set has no folds.
 
@@ -134,17 +134,19 @@ def folds_to_train(
         InputError: The fold does not exist, or several folds are to be published or resumed.
     """
     if recipe.fold is not None:
-        if protocol.folds and recipe.fold not in protocol.folds:
-            raise InputError(f"fold: {protocol.name} has {', '.join(map(str, protocol.folds))}, found {recipe.fold}")
-        if "fold" not in format_options(protocol.format):
-            raise InputError(f"fold: data sets of format {protocol.format!r} have no folds, found {recipe.fold}")
+        if benchmark.folds and recipe.fold not in benchmark.folds:
+            raise InputError(f"fold: {benchmark.name} has {', '.join(map(str, benchmark.folds))}, found {recipe.fold}")
+        if "fold" not in format_options(benchmark.format):
+            raise InputError(f"fold: data sets of format {benchmark.format!r} have no folds, found {recipe.fold}")
         return [recipe.fold]
-    folds: list[int | None] = [*dict.fromkeys(protocol.folds)]
+    folds: list[int | None] = [*dict.fromkeys(benchmark.folds)]
     if len(folds) > 1:
         several = {"push_to_hub": push_target(training) is not None, "resume_from_checkpoint": resume_point(training)}
         for option in (option for option, asked in several.items() if asked):
             own = f"--fold {folds[0]} --output_dir {training.output_dir or 'out/sapbert_finetuned'}/fold-{folds[0]}"
-            raise InputError(f"{option}: {protocol.name} has {len(folds)} folds; name one with its folder, e.g. {own}")
+            raise InputError(
+                f"{option}: {benchmark.name} has {len(folds)} folds; name one with its folder, e.g. {own}"
+            )
     return folds or [None]
 
 
@@ -152,28 +154,28 @@ def run(
     recipe: FinetuningArguments,
     training: SentenceTransformerTrainingArguments,
     folders: OutputFolders,
-    protocol: LinkingSettings,
+    benchmark: LinkingSettings,
     raw: LinkingDataset,
 ) -> FoldResult:
     """One run, from the data set or one of its folds to the release folder."""
     set_seed(training.seed)
 
     # Read.
-    dataset = protocol.prepared(raw)
+    dataset = benchmark.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
 
     # Hold out: the mentions that are linked are not in the training data.
     suite = LinkingSuite(show_progress_bar=not training.disable_tqdm, **recipe.measuring(training))
-    seen = [*dict.fromkeys([*recipe.train_splits, *protocol.seen])]
+    seen = [*dict.fromkeys([*recipe.train_splits, *benchmark.seen])]
     if recipe.back_off:
         steps = {"add_mentions": {"splits": recipe.train_splits}}
         raw, dataset = prepare(raw, steps), prepare(dataset, steps)
-    documents = protocol.by_document
-    if protocol.steps and protocol.raw:
-        suite.add(raw, f"{protocol.name}_raw", dev="", test=protocol.test, seen=seen, by_document=documents)
+    documents = benchmark.by_document
+    if benchmark.steps and benchmark.raw:
+        suite.add_dataset(raw, f"{benchmark.name}_raw", dev="", test=benchmark.test, seen=seen, by_document=documents)
     unused = training.eval_strategy == "no" and not recipe.measures_shares
-    dev = "" if protocol.dev in recipe.train_splits or unused else protocol.dev
-    suite.add(dataset, protocol.name, dev=dev, test=protocol.test, seen=seen, by_document=documents)
+    dev = "" if benchmark.dev in recipe.train_splits or unused else benchmark.dev
+    suite.add_dataset(dataset, benchmark.name, dev=dev, test=benchmark.test, seen=seen, by_document=documents)
     print(f"{dataset.name}: {pairs.tally}\n{len(pairs.dataset):,} pairs; linking: {suite}")
 
     # Model.
@@ -195,7 +197,7 @@ def run(
 
     # Loss.
     told = pairs.masks() if recipe.loss == "marginal" else {}  # a loss that tells mentions from names
-    loss = recipe.compared_loss(model, known, **recipe.embedding(), **told)
+    loss = recipe.pair_loss(model, known, **recipe.embedding(), **told)
     loss = recipe.distill_loss(loss, model, known.strings, max_length=recipe.max_length, bf16=training.bf16)
 
     # Train.

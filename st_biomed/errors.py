@@ -58,7 +58,7 @@ def did_you_mean(found: str, names: Iterable[str], before: str = ": ") -> str:
     return f"{before}did you mean {folded[near[0]]!r}?" if near else ""
 
 
-def check_whole(name: str, value: object, least: int = 1, *, or_none: bool = False) -> None:
+def check_integer(name: str, value: object, least: int = 1, *, or_none: bool = False) -> None:
     """Reject a value that is not an integer of at least ``least``.
 
     Args:
@@ -114,6 +114,17 @@ def check_numbers(name: str, value: object, length: int, **bounds: float) -> tup
     if len(value) != length:
         raise InputError(f"{name} must be one number or {length} numbers, found {len(value)}")
     return tuple(check_number(f"{name}[{i}]", entry, **bounds) for i, entry in enumerate(value))
+
+
+def check_dropout(name: str, value: object) -> float:
+    """A probability of dropout, from 0 to below 1.
+
+    Raises:
+        InputError: It is none.
+    """
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 <= float(value) < 1:
+        raise InputError(f"{name} must be at least 0 and below 1, found {value!r}")
+    return float(value)
 
 
 def check_instance(name: str, value: object, expected: type) -> None:

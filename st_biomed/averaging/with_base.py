@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
-import torch.distributed as dist
 from sentence_transformers import SentenceTransformer
-from sentence_transformers.util import get_world_size
 from torch import Tensor
 
 from st_biomed.averaging.average_encoders import buffers_of
@@ -20,6 +17,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.embedders import model_embedder
 from st_biomed.evaluators.suite import EvaluatorSuite
+from st_biomed.processes import from_first_process
 from st_biomed.release.portable import plain
 from st_biomed.release.run_data import AveragedModelData, AveragingData, AveragingPointData
 
@@ -62,12 +60,12 @@ class AverageWithBase:
         self.digest = model_digest(model)
         self.base = _copied(model)
 
-    def apply(self, model: SentenceTransformer, *, says: bool = False) -> AveragingData:
+    def apply(self, model: SentenceTransformer, *, verbose: bool = False) -> AveragingData:
         """Give a trained model the average of its weights and those of the base.
 
         Args:
             model: The trained model, which differs only in its weights; changed in place.
-            says: Whether to print a line for each measured share.
+            verbose: Whether to print a line for each measured share.
 
         Returns:
             The averaged models, and the figures of the shares.
@@ -85,13 +83,13 @@ class AverageWithBase:
         shares, curve = dict[float, dict[str, float]](), list[AveragingPointData]()
         for tried in self.candidates if self.dev.tests else ():
             set_to(tried)
-            figures = self._measured(model, f"{tried:g} of the trained model" if says else "")
+            figures = self._measured(model, f"{tried:g} of the trained model" if verbose else "")
             shares[tried] = {
                 test.primary_metric: figures[test.primary_metric] / test.largest for test in self.dev.tests
             }
             finite = {name: value if math.isfinite(value) else None for name, value in figures.items()}
             curve.append(AveragingPointData(weight=tried, figures=finite))
-        weight = _of_main(choose_weight(shares, self.tolerance)) if self.weight is None else self.weight
+        weight = from_first_process(choose_weight(shares, self.tolerance)) if self.weight is None else self.weight
         set_to(weight)
         return AveragingData(
             models=[
@@ -104,22 +102,13 @@ class AverageWithBase:
             chosen=self.weight is None,
         )
 
-    def _measured(self, model: SentenceTransformer, called: str) -> dict[str, float]:
+    def _measured(self, model: SentenceTransformer, label: str) -> dict[str, float]:
         """The primary figures; vectors of temporary models are not stored on disk."""
         first = self.dev.tests[0]
         embed = model_embedder(model, batch_size=first.batch_size, truncate_dim=first.truncate_dim, bf16=first.bf16)
-        figures = self.dev.measure_vectors(embed, called)
+        figures = self.dev.measure_vectors(embed, label)
         return {test.primary_metric: figures[test.name][test.primary_metric] for test in self.dev.tests}
 
 
 def _copied(model: SentenceTransformer) -> dict[str, Tensor]:
     return {name: tensor.detach().to("cpu", copy=True) for name, tensor in model.state_dict().items()}
-
-
-def _of_main(weight: float) -> float:
-    """The choice of the main process; rounding may differ in others."""
-    if get_world_size() == 1:
-        return weight
-    values: list[Any] = [weight]
-    dist.broadcast_object_list(values, src=0)
-    return float(values[0])

@@ -29,11 +29,13 @@ def run(
     output: Annotated[Path, typer.Option("--output", "-o", help="The release folder to write."), FOLDER],
     weights: Annotated[
         str,
-        typer.Option(help="Their shares, in their order, which add up to 1, e.g. .7,.3; equal ones by default."),
+        typer.Option(
+            help="Weight of each model, in the order of the models; they add up to 1, e.g. .7,.3. Equal by default."
+        ),
         Check(_no_numbers),
     ] = "",
     license: Annotated[
-        str, typer.Option(help="Of the files; by default what the models that are releases have in common.")
+        str, typer.Option(help="License of the files; by default the one that all averaged releases share.")
     ] = "",
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the release in the output folder.")] = False,
     trust_remote_code: TrustRemoteCode = False,

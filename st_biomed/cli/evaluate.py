@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.benchmark import Benchmark
     from st_biomed.leaderboard.markdown_and_html import Table
     from st_biomed.leaderboard.results import Result, ResultsFolder
-    from st_biomed.leaderboard.run import Measured
+    from st_biomed.leaderboard.run import MeasuringReport
 
 
 def run(
@@ -240,7 +240,7 @@ def _in_hardware(device: str | None) -> bool:
     return False
 
 
-def _complain(found: Measured, chosen: list[Benchmark], *, asked: bool) -> None:
+def _complain(found: MeasuringReport, chosen: list[Benchmark], *, asked: bool) -> None:
     """Say what was not measured; an error where it was asked for, or where nothing was measured at all."""
     sources = {benchmark.name: benchmark.data.source for benchmark in chosen}
     for name, files in found.missing.items():

@@ -142,7 +142,8 @@ def scorecard(
     models: _Models = None,
     as_published: _AsPublished = False,
     width: Annotated[
-        float | None, typer.Option(help="Of the picture, in inches; what its panels need by default.", min=1, max=100)
+        float | None,
+        typer.Option(help="Width of the picture in inches; by default what its panels need.", min=1, max=100),
     ] = None,
     height: _Height = None,
 ) -> None:

@@ -35,7 +35,7 @@ def load_masked_model(
 
     from st_biomed.encoder.damage import reported_damage
     from st_biomed.encoder.transformer_files import check_transformer
-    from st_biomed.encoder.weights import check_files, shown
+    from st_biomed.encoder.weights import check_files, first_few
 
     folder, inner = source.folder, _first_checkpoint(source.folder)
     options: dict[str, Any]
@@ -58,11 +58,11 @@ def load_masked_model(
     encoder = f"{model.base_model_prefix}."
     if lost := sorted(name for name in report["missing_keys"] if name.startswith(encoder)):
         raise InputError(
-            f"{folder / inner}: the weights lack {shown(lost)}, which transformers would initialize at random"
+            f"{folder / inner}: the weights lack {first_few(lost)}, which transformers would initialize at random"
         )
     if not new_head and (untrained := sorted(report["missing_keys"])):
         raise InputError(
-            f"{name}: a checkpoint with a trained head for masked tokens is needed, its weights lack {shown(untrained)}; "
+            f"{name}: a checkpoint with a trained head for masked tokens is needed, its weights lack {first_few(untrained)}; "
             "new_head=True starts from a random head"
         )
     return model, tokenizer

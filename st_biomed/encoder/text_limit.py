@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-LEAST = 3
+MIN_LENGTH = 3
 """Tokens of the shortest text that is not empty: [CLS], a token and [SEP]."""
 
 _POSITIONS = ("position_embeddings", "wpe")
@@ -27,7 +27,7 @@ def check_limit(max_length: int, model: SentenceTransformer | None = None) -> No
         InputError: The limit leaves no room for a token or exceeds the encoder's positions, or the model reads whole
             texts, as static encoders do.
     """
-    if max_length < LEAST:
+    if max_length < MIN_LENGTH:
         raise InputError(f"max_length must leave room for a token between [CLS] and [SEP], found {max_length}")
     if model is None:
         return

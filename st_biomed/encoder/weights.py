@@ -55,7 +55,7 @@ def check_files(where: Path) -> Shapes:
             raise InputError(f"{where / name}: is missing, but {first.name} lists it: {AGAIN}")
         shapes |= _tensors(where / name)
     if lost := [tensor for tensor in listed if tensor not in shapes]:
-        raise InputError(f"{first}: lists {shown(lost)}, which none of its files contains: {AGAIN}")
+        raise InputError(f"{first}: lists {first_few(lost)}, which none of its files contains: {AGAIN}")
     return shapes
 
 
@@ -101,7 +101,7 @@ def check_loaded(where: Path, transformer: Any, model: Any) -> None:
         lost = sorted(suspects & _reported_missing(where, encoder))
         if lost:
             raise InputError(
-                f"{where}: the weights lack {shown(lost)}, which transformers would initialize at random: {AGAIN}"
+                f"{where}: the weights lack {first_few(lost)}, which transformers would initialize at random: {AGAIN}"
             )
 
 
@@ -155,7 +155,7 @@ def wrong_shapes(where: Path) -> list[str]:
     return [f"{name} is {list(shape)}, not {list(expected)}" for name, shape, expected in report["mismatched_keys"]]
 
 
-def shown(tensors: list[str]) -> str:
+def first_few(tensors: list[str]) -> str:
     """The first of some tensors, and the number of further ones."""
     more = f" and {len(tensors) - _SHOWN:,} more" if len(tensors) > _SHOWN else ""
     return f"{', '.join(tensors[:_SHOWN])}{more}"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from st_biomed.evaluators.link_prediction.evaluator import LinkPredictionEvaluator as LinkPredictionEvaluator
     from st_biomed.evaluators.mcsm.evaluator import MCSMEvaluator as MCSMEvaluator
     from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator as RelatednessEvaluator
-    from st_biomed.evaluators.relation.draw import RelationDraw as RelationDraw
+    from st_biomed.evaluators.relation.draw import RelationDrawSettings as RelationDrawSettings
     from st_biomed.evaluators.relation.draw import draw_relation_pairs as draw_relation_pairs
     from st_biomed.evaluators.relation.evaluator import RelationEvaluator as RelationEvaluator
     from st_biomed.evaluators.shared_embedding import SharedEvaluator as SharedEvaluator
@@ -34,7 +34,7 @@ _HOME = {
     "LinkingPredictions": "entity_linking.predictions",
     "MCSMEvaluator": "mcsm.evaluator",
     "RelatednessEvaluator": "relatedness.evaluator",
-    "RelationDraw": "relation.draw",
+    "RelationDrawSettings": "relation.draw",
     "RelationEvaluator": "relation.evaluator",
     "SharedEvaluator": "shared_embedding",
     "TreeEvaluator": "tree.evaluator",

@@ -35,7 +35,7 @@ class EvaluatorSuite:
         self.tests: list[EmbeddingEvaluator] = []
         self.published: list[PublishedFigure] = []
         for evaluator in evaluators:
-            self.take(evaluator)
+            self.add_evaluator(evaluator)
 
     @classmethod
     def of_benchmarks(cls, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> EvaluatorSuite:
@@ -49,17 +49,17 @@ class EvaluatorSuite:
             InputError: No such benchmark, or missing or invalid data files.
         """
         suite = EvaluatorSuite()
-        suite.take_benchmarks(names, **options)
+        suite.add_benchmarks(names, **options)
         return suite
 
-    def take_benchmarks(self, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> None:
+    def add_benchmarks(self, names: Iterable[str | Path], **options: Unpack[EvaluatorOptions]) -> None:
         """Add benchmarks; see :meth:`of_benchmarks`."""
         for benchmark in chosen_benchmarks(names):
             for evaluator in benchmark.evaluator_settings().evaluators(**options):
-                self.take(evaluator)
+                self.add_evaluator(evaluator)
             self.published += benchmark.published
 
-    def take(self, evaluator: EmbeddingEvaluator) -> None:
+    def add_evaluator(self, evaluator: EmbeddingEvaluator) -> None:
         """Add an evaluator.
 
         Raises:
@@ -81,7 +81,7 @@ class EvaluatorSuite:
 
     @property
     def dev(self) -> BaseEvaluator | None:
-        """What is measured in training, and what settings may be chosen on; nothing here."""
+        """What is measured in training, and units settings may be chosen on; nothing here."""
         return None
 
     @property
@@ -89,32 +89,32 @@ class EvaluatorSuite:
         """The metrics in the tables."""
         return [key for evaluator in self.tests for key in evaluator.headline.values()]
 
-    def measure(self, model: SentenceTransformer, called: str = "") -> dict[str, dict[str, float]]:
+    def measure(self, model: SentenceTransformer, label: str = "") -> dict[str, dict[str, float]]:
         """The reported metrics, by evaluator name.
 
         Args:
-            called: Name of the model in a line before each evaluator, with the number of texts; empty for no line.
+            label: Name of the model in a line before each evaluator, with the number of texts; empty for no line.
         """
         if not self.tests:
             return {}
-        return self.measure_vectors(EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS), called)
+        return self.measure_vectors(EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS), label)
 
-    def measure_vectors(self, embed: Embed, called: str = "") -> dict[str, dict[str, float]]:
+    def measure_vectors(self, embed: Embed, label: str = "") -> dict[str, dict[str, float]]:
         """The reported metrics of vectors from any source, by evaluator name.
 
         Args:
             embed: Maps N texts to ``[N, D]``; preferably one that embeds each text once.
-            called: As in :meth:`measure`.
+            label: As in :meth:`measure`.
         """
         found = {}
         for evaluator in self.tests:
-            if called:
+            if label:
                 texts = "" if evaluator.n_texts is None else f": {evaluator.n_texts:,} texts"
-                print(f"measuring {called} on {evaluator.name}{texts} ...", flush=True)
+                print(f"measuring {label} on {evaluator.name}{texts} ...", flush=True)
             found[evaluator.name] = evaluator.measure(embed)
         return found
 
-    def what(self, evaluator: EmbeddingEvaluator) -> str:
+    def units_of(self, evaluator: EmbeddingEvaluator) -> str:
         """The units of its figures, after the first measurement; empty before."""
         return next((f"{len(units):,} {units.unit}s" for units in evaluator.units.values()), "")
 
@@ -123,8 +123,8 @@ class EvaluatorSuite:
         lines = []
         for evaluator in self.tests:
             of_one = {title: measured[evaluator.name] for title, measured in columns.items()}
-            what = self.what(evaluator)
-            lines += [f"{evaluator.name} ({what})" if what else evaluator.name, evaluator.table(**of_one), ""]
+            units = self.units_of(evaluator)
+            lines += [f"{evaluator.name} ({units})" if units else evaluator.name, evaluator.table(**of_one), ""]
         return "\n".join(lines).rstrip()
 
     def __str__(self) -> str:

@@ -105,7 +105,7 @@ class FrozenEncoder:
         self._counted: dict[str, None] = {}
         self._open = form.is_table and Path(form.source).suffix == ".bin"
         self.model = None if self._open and Path(form.source).is_file() else form.load()
-        embed: Embed = lambda texts: model_embedder(self.form.load(texts))(texts)
+        embed: Embed = self._embed_with_words_of
         if self.model is not None:
             check_base_model(self.model)
             embed = model_embedder(self.model, bf16=bf16)
@@ -113,6 +113,10 @@ class FrozenEncoder:
                 key = {"model": model_digest(self.model), "truncate_dim": None, "bf16": bf16}
                 embed = stored(embed, cache_dir, key)
         self._once = EmbedOnce(embed)
+
+    def _embed_with_words_of(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors of texts from a table of which only their words are read."""
+        return model_embedder(self.form.load(texts))(texts)
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
         """Vectors ``[N, D]`` of N texts."""
@@ -131,7 +135,7 @@ class FrozenEncoder:
         self._counted.update(dict.fromkeys(names))
         return word_coverage(self.model or self.form.load(names), names)
 
-    def whole(self) -> SentenceTransformer:
+    def complete_model(self) -> SentenceTransformer:
         """The model for any text; for a ``.bin`` with the dictionary and every word that was embedded or counted."""
         if self.model is not None:
             return self.model

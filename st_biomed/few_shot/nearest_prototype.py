@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from st_biomed.evaluators.embedders import Embed
-from st_biomed.losses.few_shot_comparisons import concept_prototypes
+from st_biomed.losses.few_shot_names import concept_prototypes
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.training_data.few_shot import FewShotSplit
 

@@ -13,8 +13,9 @@ from st_biomed.evaluators.embedders import Embed
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.few_shot.experiment import TrainedChain
 from st_biomed.few_shot.nearest_prototype import prototype_accuracy
-from st_biomed.few_shot.paired_tests import DrawTest, adjusted
+from st_biomed.few_shot.paired_tests import DrawTest
 from st_biomed.files import replace_text
+from st_biomed.metrics.holm import holm
 from st_biomed.plots.dot_charts import METRICS
 
 Measured = Mapping[str, Mapping[str, float]]
@@ -38,7 +39,7 @@ class Spread(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Run:
+class FewShotRun:
     """One trained encoder and its results.
 
     Attributes:
@@ -75,7 +76,7 @@ class Run:
         results: Measured,
         encoder: Embed,
         tests: Mapping[str, DrawTest],
-    ) -> Run:
+    ) -> FewShotRun:
         """The outcome of a chain of stages on top of a frozen encoder."""
         last = chain.stages[-1]
         return cls(
@@ -121,7 +122,7 @@ class Outcomes:
     base: Measured
     metrics: Mapping[str, str]
     labels: Mapping[str, str]
-    runs: list[Run] = field(default_factory=list)
+    runs: list[FewShotRun] = field(default_factory=list)
 
     @classmethod
     def of(cls, suite: EvaluatorSuite, base: Measured) -> Outcomes:
@@ -179,14 +180,14 @@ class Outcomes:
         """(Shots, seed) to the p value of the paired test, adjusted by Holm's procedure over all draws of a row.
 
         Args:
-            name: The row, see :attr:`Run.name`.
+            name: The row, see :attr:`FewShotRun.name`.
         """
         tests = {
             (run.shots, run.seed): run.tests[evaluator]
             for run in self.runs
             if run.name == name and evaluator in run.tests
         }
-        return dict(zip(tests, adjusted(list(tests.values()))))
+        return dict(zip(tests, holm([test.p for test in tests.values()])))
 
     def save(self, path: Path, **about: Any) -> None:
         """Write everything as JSON.

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.metrics.holm import holm
 from st_biomed.metrics.significance import Units
 
 RESAMPLES = 1000
@@ -58,8 +57,3 @@ def compared_with_input(
         test = units.compare(before[name], n_resamples=n_resamples)
         found[name] = DrawTest(test.difference, test.low, test.high, test.p_value, test.n, units.unit)
     return found
-
-
-def adjusted(tests: Sequence[DrawTest]) -> list[float]:
-    """The p values of draws by Holm's procedure, in the same order: each draw (seed and number of names) is a test."""
-    return holm([test.p for test in tests])

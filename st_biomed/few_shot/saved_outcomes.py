@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from st_biomed.errors import InputError
-from st_biomed.few_shot.outcomes import Outcomes, Run
+from st_biomed.few_shot.outcomes import FewShotRun, Outcomes
 from st_biomed.few_shot.paired_tests import DrawTest
 
 OWN = ("seeds", "release_seed", "output_dir", "cache_dir", "overwrite")
@@ -29,7 +29,7 @@ def merged_outcomes(paths: Sequence[str | Path]) -> Outcomes:
         raise InputError("results: expected at least one results.json, found none")
     contents = [_read(Path(path)) for path in paths]
     first, shared = contents[0], _settings(contents[0])
-    runs: dict[tuple[str, int, int], Run] = {}
+    runs: dict[tuple[str, int, int], FewShotRun] = {}
     for path, content in zip(paths, contents):
         settings = _settings(content)
         if different := sorted(key for key in {**shared, **settings} if settings.get(key) != shared.get(key)):
@@ -58,11 +58,13 @@ def _settings(content: dict[str, Any]) -> dict[str, Any]:
     return {**arguments, "metrics": content["metrics"], "labels": content["labels"]}
 
 
-def _run(saved: dict[str, Any]) -> Run:
+def _run(saved: dict[str, Any]) -> FewShotRun:
     fields = {key: value for key, value in saved.items() if key != "name"}
     tests = {
         name: DrawTest(**{key: value for key, value in test.items() if key != "p_holm"})
         for name, test in saved["tests"].items()
     }
     pair = saved["prototype_accuracies"]
-    return Run(**{**fields, "sets": tuple(saved["sets"]), "prototype_accuracies": (pair[0], pair[1]), "tests": tests})
+    return FewShotRun(
+        **{**fields, "sets": tuple(saved["sets"]), "prototype_accuracies": (pair[0], pair[1]), "tests": tests}
+    )

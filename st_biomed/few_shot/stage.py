@@ -19,7 +19,7 @@ from st_biomed.few_shot.frozen_encoder import with_modules
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
 from st_biomed.losses.few_shot import HINGES
-from st_biomed.losses.few_shot_comparisons import concept_prototypes
+from st_biomed.losses.few_shot_names import concept_prototypes
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.residual_feed_forward import DROPOUT, ResidualFeedForward

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from st_biomed.few_shot.training_sets import TrainingSet, open_training_sets
 from st_biomed.settings.checks import about, at_least, one_of
-from st_biomed.training_data.high_level_concepts import LARGEST, NAMES
+from st_biomed.training_data.high_level_concepts import N_LARGEST, NAMES
 
 
 @dataclass
@@ -24,7 +24,9 @@ class TrainingSetArguments:
         default="preferred",
         metadata=about("names of a code: preferred (its reference name), or all (2.3)", one_of(*NAMES)),
     )
-    largest: int = field(default=LARGEST, metadata=about("number of children of a concept to keep (2.3)", at_least(2)))
+    largest: int = field(
+        default=N_LARGEST, metadata=about("number of children of a concept to keep (2.3)", at_least(2))
+    )
     leave_out: list[str] = field(default_factory=list, metadata={"help": "codes of concepts to exclude from training"})
 
     def open_training_sets(self) -> list[TrainingSet]:

@@ -12,7 +12,7 @@ from st_biomed.files.delimited import read_table
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
-from st_biomed.training_data.high_level_concepts import LARGEST, NameCounts, child_concepts, top_concepts
+from st_biomed.training_data.high_level_concepts import N_LARGEST, NameCounts, child_concepts, top_concepts
 
 if TYPE_CHECKING:
     from st_biomed.few_shot.frozen_encoder import FrozenEncoder
@@ -55,7 +55,7 @@ def open_training_sets(
     written: Sequence[str],
     *,
     names: str = "preferred",
-    largest: int | None = LARGEST,
+    largest: int | None = N_LARGEST,
     leave_out: Collection[str] = (),
 ) -> list[TrainingSet]:
     """Read the training sets of a command.

@@ -148,7 +148,7 @@ def finish_replacement(folder: str | Path) -> None:
             print(f"{folder}: a replacement was interrupted and is now completed", file=sys.stderr)
 
 
-def read_whole(folder: str | Path, load: Callable[[Path], Loaded]) -> Loaded:
+def read_one_version(folder: str | Path, load: Callable[[Path], Loaded]) -> Loaded:
     """Read a folder that another process may replace meanwhile, so that all contents are of one version.
 
     Args:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
-from st_biomed.files import check_output, finish_replacement, read_whole, replacing
+from st_biomed.files import check_output, finish_replacement, read_one_version, replacing
 from st_biomed.files.sealed import Seal
 from st_biomed.kge.splits import SHARES, split_triples
 from st_biomed.kge.triples import PAPER, TripleOptions, terminology_triples
@@ -195,7 +195,7 @@ class KnowledgeGraph:
         Raises:
             InputError: No such graph, or a damaged graph.
         """
-        return read_whole(folder, cls._read)
+        return read_one_version(folder, cls._read)
 
     @classmethod
     def _read(cls, folder: Path) -> KnowledgeGraph:

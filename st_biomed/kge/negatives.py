@@ -69,6 +69,6 @@ def _fingerprint(keys: Tensor, bits: int) -> Tensor:
     return (keys * _MULTIPLIER).bitwise_right_shift(64 - bits).bitwise_and((1 << bits) - 1)
 
 
-def draw_negatives(n_entities: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
+def draw_entities(n_entities: int, shape: tuple[int, ...], generator: np.random.Generator) -> Tensor:
     """Entities drawn uniformly with replacement, int64."""
     return torch.from_numpy(generator.integers(n_entities, size=shape))

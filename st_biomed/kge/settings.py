@@ -12,7 +12,7 @@ from st_biomed.settings.checks import COUNT, SEED, SIZE, WEIGHT, Check, above, a
 MODEL_NAMES = ("transe", "complex", "rotate", "simple", "distmult")
 LOSSES = ("self_adversarial", "one_vs_all")
 
-OF_MODEL = ("reciprocal", "loss", "margin", "negatives", "n3", "learning_rate")
+MODEL_DEPENDENT = ("reciprocal", "loss", "margin", "negatives", "n3", "learning_rate")
 """Settings that are those of :mod:`st_biomed.kge.model_defaults` unless given."""
 
 _PAIRED = ("complex", "rotate", "simple")
@@ -95,11 +95,11 @@ class KGESettings:
     @property
     def of_model(self) -> tuple[str, ...]:
         """Names of the settings that are left to the model's defaults."""
-        return tuple(name for name in OF_MODEL if getattr(self, name) is None)
+        return tuple(name for name in MODEL_DEPENDENT if getattr(self, name) is None)
 
     def objective(self, n_entities: int) -> Objective:
         """The settings that depend on the model: those given, and the model's defaults for the rest."""
-        given = {name: value for name in OF_MODEL if (value := getattr(self, name)) is not None}
+        given = {name: value for name in MODEL_DEPENDENT if (value := getattr(self, name)) is not None}
         return replace(default_objective(self.model, n_entities), **given)
 
     def complete(self, n_entities: int) -> KGESettings:

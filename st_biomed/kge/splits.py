@@ -39,14 +39,14 @@ def split_triples(
     triples = np.asarray(triples, dtype=np.int64).reshape(-1, 3)
     order = np.random.default_rng(seed).permutation(len(triples))
     wanted = round(len(triples) * shares[1]) + round(len(triples) * shares[2])
-    held_out = np.array(_free(triples, order, wanted), dtype=np.int64)
+    held_out = np.array(_removable(triples, order, wanted), dtype=np.int64)
     n_valid = round(len(held_out) * shares[1] / (shares[1] + shares[2])) if len(held_out) else 0
     part = np.zeros(len(triples), dtype=np.int8)
     part[held_out[:n_valid]], part[held_out[n_valid:]] = 1, 2
     return triples[part == 0], triples[part == 1], triples[part == 2]
 
 
-def _free(triples: np.ndarray, order: np.ndarray, wanted: int) -> list[int]:
+def _removable(triples: np.ndarray, order: np.ndarray, wanted: int) -> list[int]:
     """Rows, in their order, without which every entity and relation still has a triple; at most ``wanted``."""
     if not wanted:
         return []

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from st_biomed.kge.knowledge_graph import KnowledgeGraph
 from st_biomed.kge.model import KGEModel
-from st_biomed.kge.negatives import TrueTriples, draw_negatives
+from st_biomed.kge.negatives import TrueTriples, draw_entities
 from st_biomed.kge.objectives import nuclear_3_norm, self_adversarial
 from st_biomed.kge.settings import KGESettings
 from st_biomed.metrics.link_prediction import SIDES
@@ -20,7 +20,7 @@ _CELLS = 1 << 24  # scores of all entities at once
 _SPARSE_FROM = 4  # entities for each row that a step touches, from which updating these rows alone is faster
 
 
-class Epoch:
+class EpochRunner:
     """Runs epochs; the draws of an epoch depend only on the seed and its number.
 
     Every batch is full; the last one is filled from the beginning of the epoch's order.
@@ -73,7 +73,7 @@ class Epoch:
             for optimizer in self.optimizers:
                 optimizer.zero_grad(set_to_none=True)
             if self.is_sampled:
-                loss = self._sampled(batch, draw_negatives(self.n_entities, shape, rng).to(device))
+                loss = self._sampled(batch, draw_entities(self.n_entities, shape, rng).to(device))
                 loss.backward()
                 total += loss.detach()
             else:

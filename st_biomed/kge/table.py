@@ -15,7 +15,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from st_biomed.errors import InputError
-from st_biomed.files import check_output, read_whole, replacing
+from st_biomed.files import check_output, read_one_version, replacing
 from st_biomed.files.sealed import Seal
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ class KGETable:
         Raises:
             InputError: No such table, a damaged table, or vectors next to the settings of another training.
         """
-        return read_whole(folder, cls._read)
+        return read_one_version(folder, cls._read)
 
     @classmethod
     def _read(cls, folder: Path) -> KGETable:

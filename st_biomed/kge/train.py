@@ -17,7 +17,7 @@ from st_biomed.files import begin_anew, begun_in, copy_file, lock, replacing, re
 from st_biomed.kge.knowledge_graph import KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.settings import KGESettings
-from st_biomed.kge.steps import Epoch
+from st_biomed.kge.steps import EpochRunner
 from st_biomed.kge.trained import CHECKPOINT, TrainedKGE, check_folder, device_named, model_for
 from st_biomed.metrics.link_prediction import SIDES, KnownTriples, rank_metrics, rank_triples
 
@@ -55,7 +55,7 @@ def train_kge(
     settings = settings.complete(len(graph.entities))
     if settings.patience and not len(graph.valid):
         raise InputError("valid: the graph has no validation triple to stop by; patience 0 trains all epochs")
-    run = _Run(graph, settings, where)
+    run = _TrainingState(graph, settings, where)
     path = None if folder is None else Path(folder) / CHECKPOINT
     if resume and path is not None and path.is_file():
         run.restore(path)
@@ -124,13 +124,13 @@ def validation_mrr(model: KGEModel, graph: KnowledgeGraph, triples: np.ndarray, 
     return rank_metrics(np.concatenate(ranks))["mrr"]
 
 
-class _Run:
+class _TrainingState:
     """Where a training stands."""
 
     def __init__(self, graph: KnowledgeGraph, settings: KGESettings, device: torch.device) -> None:
         self.graph, self.settings = graph, settings
         self.model = model_for(graph, settings).to(device)
-        self.epochs = Epoch(self.model, graph, settings)
+        self.epochs = EpochRunner(self.model, graph, settings)
         self.done, self.stale, self.best_mrr = 0, 0, -1.0
         self.best: dict[str, torch.Tensor] = {}
         self.history: list[dict[str, float]] = []

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from st_biomed.errors import InputError
-from st_biomed.files import check_output, copy_file, lock, read_whole, replacing
+from st_biomed.files import check_output, copy_file, lock, read_one_version, replacing
 from st_biomed.kge.knowledge_graph import FILES, HEADER, KnowledgeGraph
 from st_biomed.kge.model import KGEModel
 from st_biomed.kge.scoring import MODELS
@@ -105,7 +105,7 @@ class TrainedKGE:
             InputError: No such model, files that do not belong together, or an unknown device.
         """
         where = device_named(device)
-        trained = read_whole(folder, _read)
+        trained = read_one_version(folder, _read)
         trained.model.to(where)
         return trained
 

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 @dataclass
-class Measured:
+class MeasuringReport:
     """The report of a run.
 
     Attributes:
@@ -46,7 +46,7 @@ def measure(
     progress: Callable[[str], None] = lambda line: None,
     signs_of_life: bool = False,
     **options: Unpack[EvaluatorOptions],
-) -> Measured:
+) -> MeasuringReport:
     """Measure every model on every benchmark whose data exist.
 
     Results in ``folder`` with their units, for the same model and settings, are not measured again; the names and
@@ -61,7 +61,7 @@ def measure(
         signs_of_life: Whether it also receives lines during slow steps, for logs without progress bars.
         **options: Options of all evaluators.
     """
-    measurements = Measured(
+    measurements = MeasuringReport(
         missing={benchmark_.name: files for benchmark_ in benchmarks if (files := benchmark_.missing())}
     )
     available = [benchmark_ for benchmark_ in benchmarks if benchmark_.name not in measurements.missing]

@@ -24,7 +24,7 @@ _COLUMNS = {
     "mean_auc": ["score", "distance", "sub-tree of the first name", "sub-tree of the second name"],
     "macro_auc": ["score", "number of the relation", "related", "number of the pair"],
 }
-"""Statistic to the names of its columns, see :data:`st_biomed.metrics.unit_draws.STATISTICS`."""
+"""Statistic to the names of its columns, see :data:`st_biomed.metrics.resamplers.STATISTICS`."""
 
 
 def unit_file_name(model: str, evaluator: str, key: str) -> str:

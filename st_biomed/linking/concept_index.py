@@ -13,12 +13,12 @@ from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.encoder.exported import export_of
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.files import lock, read_whole, replacing
+from st_biomed.files import lock, read_one_version, replacing
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.earlier import earlier_manifest
 from st_biomed.linking.encode_names import encode_names, resumed_options
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.manifest import GRAPH, HEADER, PARTS, Manifest, check_folder
+from st_biomed.linking.manifest import FAISS_FILE, HEADER, PARTS, Manifest, check_folder
 from st_biomed.linking.mention_search import MentionSearch
 from st_biomed.linking.recall import build_searchable_index
 from st_biomed.linking.same_vectors import check_same_vectors
@@ -124,7 +124,7 @@ class ConceptIndex(MentionSearch):
                 matrix = encode_names(draft, catalog, encoder, digest, similarity, encoding, anew=overwrite)
                 vectors, measured = build_searchable_index(matrix, catalog, encoder, kind, similarity, recall)
                 catalog.save(draft)
-                vectors.save(draft / GRAPH)
+                vectors.save(draft / FAISS_FILE)
                 shutil.rmtree(draft / PARTS, ignore_errors=True)
                 manifest = Manifest(
                     kind=vectors.kind,
@@ -170,7 +170,7 @@ class ConceptIndex(MentionSearch):
         Raises:
             InputError: No index, an interrupted encoding, a missing, truncated or changed file, or another model.
         """
-        index = read_whole(folder, lambda folder: cls._read(folder, verify))
+        index = read_one_version(folder, lambda folder: cls._read(folder, verify))
         index.trust_remote_code = trust_remote_code
         if model is not None:
             index.use(model)
@@ -183,7 +183,7 @@ class ConceptIndex(MentionSearch):
         if (len(catalog), len(catalog.concepts)) != (manifest.names, manifest.concepts):
             raise InputError(f"{folder}: holds {len(catalog):,} names, but index.json records {manifest.names:,}")
         exact = manifest.kind == "exact"
-        faiss_index = None if exact else VectorIndex.read_faiss_index(folder / GRAPH, manifest.shape)
+        faiss_index = None if exact else VectorIndex.read_faiss_index(folder / FAISS_FILE, manifest.shape)
         vectors = VectorIndex(
             open_matrix(folder, manifest.shape),
             cast(Kind, manifest.kind),

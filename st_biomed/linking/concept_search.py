@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.forks import use_one_thread_in_a_fork
 from st_biomed.linking.pooling import Pooled, pool_names
-from st_biomed.linking.vector_index import VectorIndex, unit_rows
+from st_biomed.linking.vector_index import VectorIndex, rows_for_search
 
 _QUERIES_AT_ONCE = 1024
 
@@ -67,7 +67,7 @@ class ConceptSearch:
     ) -> list[list[Match]]:
         """See :meth:`st_biomed.linking.ConceptIndex.search_vectors`."""
         use_one_thread_in_a_fork()
-        check_whole("k", int(k) if isinstance(k, np.integer) else k)
+        check_integer("k", int(k) if isinstance(k, np.integer) else k)
         if threshold is not None and (
             isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number)
         ):
@@ -85,7 +85,7 @@ class ConceptSearch:
         allowed = self.allowed(conditions)
         out: list[list[Match]] = [[] for _ in vectors]
         for start in range(0, len(vectors), _QUERIES_AT_ONCE):
-            block = unit_rows(vectors[start : start + _QUERIES_AT_ONCE], self.vectors.similarity)
+            block = rows_for_search(vectors[start : start + _QUERIES_AT_ONCE], self.vectors.similarity)
             for found in self._pooled(block, k, allowed):
                 names = self.catalog.texts(found.name)
                 columns = (found.query.tolist(), found.concept.tolist(), found.score.tolist(), names)

@@ -11,12 +11,12 @@ from sentence_transformers import SentenceTransformer
 from st_biomed.corpus.blocks import MARKERS
 from st_biomed.corpus.mentions import WINDOW
 from st_biomed.encoder import load_encoder
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.concept_search import Match
 from st_biomed.linking.context_texts import marked_contexts
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.vector_index import unit_rows
+from st_biomed.linking.vector_index import rows_for_search
 from st_biomed.modules.mention_pooling import marker_ids
 
 
@@ -59,8 +59,8 @@ class ContextRanker:
     ) -> None:
         if not 0 <= weight <= 1:
             raise InputError(f"weight must be at least 0 and at most 1, found {weight}")
-        check_whole("candidates", candidates)
-        check_whole("window", window)
+        check_integer("candidates", candidates)
+        check_integer("window", window)
         loaded = (
             model
             if isinstance(model, SentenceTransformer)
@@ -121,13 +121,13 @@ class ContextRanker:
         vectors = self._encode(catalog.texts(names))
         total = np.zeros((len(new), vectors.shape[1]), dtype=np.float32)
         np.add.at(total, entry, vectors)
-        self._concepts.update(zip(new, unit_rows(total, "cosine")))
+        self._concepts.update(zip(new, rows_for_search(total, "cosine")))
 
     def _encode(self, texts: list[str]) -> np.ndarray:
         """Unit vectors ``[N, D]``, equal texts once. Contexts and names are alike to such a model."""
         place: dict[str, int] = {}
         rows = [place.setdefault(text, len(place)) for text in texts]
-        return unit_rows(self.encoder.encode(list(place), task="query"), "cosine")[rows]
+        return rows_for_search(self.encoder.encode(list(place), task="query"), "cosine")[rows]
 
 
 def _check_markers(model: SentenceTransformer, name: str) -> None:

@@ -16,7 +16,7 @@ from st_biomed.linking.earlier import EarlierVectors, earlier_manifest
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import PARTS
 from st_biomed.linking.settings import EncodingOptions
-from st_biomed.linking.vector_index import Similarity, unit_rows
+from st_biomed.linking.vector_index import Similarity, rows_for_search
 from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progress
 
 
@@ -108,7 +108,7 @@ def encode_names(
             if broken.any():
                 name = catalog.texts(np.array([matrix.done + int(broken.argmax())]))[0]
                 raise InputError(f"the model returns NaN or infinity for {name!r}; no index was built")
-            matrix.append(unit_rows(block, similarity))
+            matrix.append(rows_for_search(block, similarity))
             bar.update(len(block))
     return open_matrix(folder, matrix.shape)
 

@@ -15,7 +15,7 @@ from st_biomed.linking.catalog import TABLES
 from st_biomed.linking.vectors import MATRIX, PROGRESS, read_progress
 from st_biomed.records import SourceInfo
 
-HEADER, GRAPH, PARTS = "index.json", "vectors.faiss", "parts"
+HEADER, FAISS_FILE, PARTS = "index.json", "vectors.faiss", "parts"
 _SEAL = Seal(
     HEADER, 3, "ConceptIndex.build or `st-biomed index`", "build the index again (`st-biomed index --overwrite`)"
 )
@@ -81,13 +81,13 @@ class Manifest:
         except TypeError as error:
             raise InputError(f"{folder / HEADER}: damaged ({error}); {_SEAL.remedy}") from error
         for name in manifest._needed:
-            _SEAL.check(folder, header, [name], sizes_only=not verify and name in (MATRIX, GRAPH))
+            _SEAL.check(folder, header, [name], sizes_only=not verify and name in (MATRIX, FAISS_FILE))
         return manifest
 
     @property
     def _needed(self) -> list[str]:
         """The files of an index of this kind."""
-        return [*TABLES, MATRIX, *([] if self.kind == "exact" else [GRAPH])]
+        return [*TABLES, MATRIX, *([] if self.kind == "exact" else [FAISS_FILE])]
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -104,5 +104,5 @@ def check_folder(folder: Path, *, overwrite: bool) -> Path:
     Raises:
         InputError: See :func:`~st_biomed.files.check_output`.
     """
-    own = {HEADER, PROGRESS, *TABLES, MATRIX, GRAPH}
+    own = {HEADER, PROGRESS, *TABLES, MATRIX, FAISS_FILE}
     return check_output(folder, what="an index", is_own=own.__contains__, marker=HEADER, overwrite=overwrite)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from st_biomed.errors import InputError, shown
 from st_biomed.linking.concept_search import Match
-from st_biomed.linking.mention_files.lines import is_whole
+from st_biomed.linking.mention_files.lines import is_valid_utf8
 
 COLUMNS = ("concept", "label", "name", "score")
 """The fields of a match that become columns."""
@@ -91,7 +91,11 @@ def mentions_of(texts: Iterable[Any], errors: dict[int, str] | None = None, name
 def _flaw(value: Any) -> str:
     """Why a value is neither a text nor missing; empty if it is."""
     if isinstance(value, str):
-        return "" if is_whole(value) else f"expected UTF-8, found half a character (a lone surrogate), {shown(value)}"
+        return (
+            ""
+            if is_valid_utf8(value)
+            else f"expected UTF-8, found half a character (a lone surrogate), {shown(value)}"
+        )
     if value is None or type(value).__name__ in _MISSING:
         return ""
     if isinstance(value, float | np.floating) and np.isnan(value):

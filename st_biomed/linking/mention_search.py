@@ -17,7 +17,7 @@ from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.context_search import ContextSearch
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.match_columns import matches_to_columns, mentions_of, missing_texts
-from st_biomed.linking.mention_files.lines import is_whole
+from st_biomed.linking.mention_files.lines import is_valid_utf8
 from st_biomed.linking.vector_index import VectorIndex, faiss_threads
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class MentionSearch(ABC):
         wrong = [texts] if isinstance(texts, str) else [text for text in texts if not isinstance(text, str)]
         if wrong:
             raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
-        if halves := [text for text in texts if not is_whole(text)]:
+        if halves := [text for text in texts if not is_valid_utf8(text)]:
             raise InputError(f"texts: expected UTF-8, found half a character (a lone surrogate), {shown(halves[0])}")
         allowed = Conditions.of(conditions)
         self._concepts.allowed(allowed)  # what the index does not have is refused before a text is encoded

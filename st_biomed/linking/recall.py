@@ -12,7 +12,7 @@ import torch
 from st_biomed.errors import InputError
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, faiss_threads, kinds_for, unit_rows
+from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, faiss_threads, kinds_for, rows_for_search
 
 TIED = 1e-5
 """Scores with a smaller difference count as equal: names that differ only in case often have the same vector."""
@@ -119,4 +119,4 @@ def build_searchable_index(
         sample = np.sort(rng.choice(len(catalog), min(_QUERIES, len(catalog)), replace=False))
         mentions = encoder.encode(as_mentions(catalog.texts(sample), rng), task="query")
         kinds = kinds_for(*matrix.shape) if kind == "auto" else (kind,)
-        return build_with_recall(matrix, kinds, similarity, unit_rows(mentions, similarity), recall)
+        return build_with_recall(matrix, kinds, similarity, rows_for_search(mentions, similarity), recall)

@@ -9,7 +9,7 @@ import numpy as np
 
 from st_biomed.errors import InputError, shown
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.vector_index import Similarity, unit_rows
+from st_biomed.linking.vector_index import Similarity, rows_for_search
 
 NAMES = 128
 """Names that are compared, at equal distances in the index."""
@@ -43,7 +43,7 @@ def check_same_vectors(
     """
     rows = np.unique(np.linspace(0, len(matrix) - 1, NAMES).astype(np.int64))
     names = texts(rows)
-    vectors = unit_rows(encoder.encode(names, task="document"), similarity)
+    vectors = rows_for_search(encoder.encode(names, task="document"), similarity)
     again = "build the index again with the exported encoder"
     if vectors.shape[1] != matrix.shape[1]:
         raise InputError(f"{folder}: has {matrix.shape[1]} dimensions, the export {vectors.shape[1]}; {again}")

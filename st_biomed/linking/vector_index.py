@@ -63,7 +63,7 @@ def check_kind(kind: str, n: int) -> None:
         raise InputError(f"kind 'ivfpq' needs at least {FEWEST_FOR_CODES} names to learn from, found {n}; use 'exact'")
 
 
-def unit_rows(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
+def rows_for_search(vectors: np.ndarray, similarity: Similarity) -> np.ndarray:
     """float32 ``[N, D]``, of unit length for cosines; a zero vector is unchanged."""
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     if similarity != "cosine":
@@ -75,7 +75,7 @@ class VectorIndex:
     """Top-k search in a matrix.
 
     Args:
-        matrix: ``[N, D]`` of float32 or float16, from :func:`unit_rows`; may be memory-mapped.
+        matrix: ``[N, D]`` of float32 or float16, from :func:`rows_for_search`; may be memory-mapped.
         kind: ``exact``, ``hnsw`` or ``ivfpq``.
         similarity: ``cosine``, ``dot`` or ``euclidean``; the score of ``euclidean`` is the negative distance.
         faiss_index: The FAISS index of the rows; ``None`` for ``exact``.
@@ -118,7 +118,7 @@ class VectorIndex:
             index.faiss_index = faiss.IndexHNSWFlat(dimension, _LINKS, index._metric)
             index.faiss_index.hnsw.efConstruction = _EXPLORED_AT_BUILD
         else:
-            index.faiss_index, center = _trained(matrix, similarity, seed)
+            index.faiss_index, center = _trained_faiss_index(matrix, similarity, seed)
             index.effort, index.depth = 64, 32
         rows = _rows_per_block(dimension)
         for start in trange(0, n, rows, desc=f"index ({kind})", unit="block", disable=None, leave=False):
@@ -152,7 +152,7 @@ class VectorIndex:
         """The nearest rows of each query, best first; for equal scores (six decimals), the lower row first.
 
         Args:
-            queries: float32 ``[Q, D]``, from :func:`unit_rows`.
+            queries: float32 ``[Q, D]``, from :func:`rows_for_search`.
             k: Number of rows.
             rows: The rows to search, sorted ``[M]``; all by default.
 
@@ -235,7 +235,7 @@ class VectorIndex:
         return faiss.METRIC_L2 if self._is_distance else faiss.METRIC_INNER_PRODUCT
 
 
-def _trained(matrix: np.ndarray, similarity: Similarity, seed: int) -> tuple[Any, np.ndarray]:
+def _trained_faiss_index(matrix: np.ndarray, similarity: Similarity, seed: int) -> tuple[Any, np.ndarray]:
     """An empty index whose cells and 4-bit codes are learned from some rows, and the vector to subtract from each row, ``[D]``.
 
     Cosines are searched as distances between unit vectors, which have the same order; nothing is subtracted. For inner

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.lookup import ConceptLookup
 
-FLAT = 1e-5
+CONSTANT_TOLERANCE = 1e-5
 """A dimension whose deviations are below this share of its values is constant; the deviations are rounding errors."""
 
 
@@ -133,7 +133,7 @@ class BarlowTwinsLoss(nn.Module):
 def _standardized(rows: Tensor) -> Tensor:
     """The columns of ``[N, D]`` with mean 0 and length 1, as rows ``[D, N]``; zeros where a column is constant."""
     centered = rows - rows.mean(0)
-    moves = centered.detach().norm(dim=0) > FLAT * rows.detach().norm(dim=0)
+    moves = centered.detach().norm(dim=0) > CONSTANT_TOLERANCE * rows.detach().norm(dim=0)
     return unit_rows((centered * moves).T)
 
 

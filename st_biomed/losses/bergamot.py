@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from sentence_transformers.util import get_rank, get_world_size
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_instance, check_name, check_number, check_whole
+from st_biomed.errors import InputError, check_instance, check_integer, check_name, check_number
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.gathering import check_same_loss, gathered
 from st_biomed.losses.graph_batch import GraphBatch
@@ -19,7 +20,7 @@ from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from st_biomed.losses.similarity import full_precision, require_list
 from st_biomed.modules.graph_edges import side_by_side
-from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.modules.graph_encoder import GraphEncoder
 
 if TYPE_CHECKING:
     from st_biomed.losses.self_distillation import SelfDistillationLoss
@@ -57,7 +58,7 @@ class BergamotLoss(nn.Module):
 
     Args:
         model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
-        graph_encoder: From :mod:`st_biomed.modules.graph_encoder`, with the width of the model; ``None`` if no term
+        graph_encoder: From :mod:`st_biomed.modules.graph_convolutions`, with the width of the model; ``None`` if no term
             needs a graph.
         node_weight: Weight of the node-node loss.
         intermodal_weight: Weight of the intermodal loss.
@@ -135,7 +136,7 @@ class BergamotLoss(nn.Module):
         self.relation = relation
         self.corruption = check_name("corruption", corruption, CORRUPTIONS)
         self.edgeless = edgeless
-        check_whole("seed", seed, 0)
+        check_integer("seed", seed, 0)
         self.seed = seed
         self.gather_across_devices = gather_across_devices
         self.distillation: SelfDistillationLoss | None = None
@@ -246,11 +247,11 @@ class BergamotLoss(nn.Module):
         """Sum over the edges of the batch, mean over the views; times the processes, which will be averaged over."""
         assert self.relation is not None
         total = sum(self.relation(names[view], edges, self._order(edges, 2 + view)) for view in (0, 1))
-        return total / 2 * (_place()[1] if self.gather_across_devices else 1)
+        return total / 2 * (get_world_size() if self.gather_across_devices else 1)
 
     def _order(self, edges: Tensor, draw: int) -> Tensor:
         """A permutation of the edges, int64 ``[E]``: another one in every step, in every process and for every draw."""
-        generator = np.random.default_rng([self.seed, int(self.steps), _place()[0], draw])
+        generator = np.random.default_rng([self.seed, int(self.steps), get_rank(), draw])
         return torch.from_numpy(generator.permutation(edges.shape[1])).to(edges.device)
 
     def _over_processes(self, rows: Tensor) -> Tensor:
@@ -290,10 +291,3 @@ BERGAMOT = """
     year = {2024}
 }
 """
-
-
-def _place() -> tuple[int, int]:
-    """This process's number and how many there are."""
-    from sentence_transformers.util import get_rank, get_world_size
-
-    return get_rank(), get_world_size()

@@ -43,7 +43,7 @@ class BergamotLossArguments(GraphArguments):
     relation_weight: float = field(default=1.0, metadata=about("weight of the relation loss", WEIGHT))
 
     def check_graph(self) -> None:
-        """Reject also a weight of no relation loss."""
+        """Also reject a relation_weight if there is no relation loss."""
         super().check_graph()
         if self.relation_loss == "none":
             check_unused(self, ("relation_weight",), "relation_loss none")

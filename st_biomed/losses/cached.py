@@ -12,7 +12,7 @@ from sentence_transformers.base.losses import CachedLossMixin, has_static_embedd
 from sentence_transformers.util import get_world_size
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.losses.embed import merge_columns, take_rows, token_lengths
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
@@ -63,7 +63,7 @@ class CachedLoss(CachedLossMixin, nn.Module):
         super().__init__()
         for name, size in (("mini_batch_size", mini_batch_size), ("mini_batch_num_tokens", mini_batch_num_tokens)):
             if size is not None:
-                check_whole(name, size)
+                check_integer(name, size)
         if model is not None and has_static_embedding_input(model):
             raise InputError(
                 f"{type(self).__name__} cannot cut the inputs of a StaticEmbedding into mini-batches: "

@@ -6,9 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 from st_biomed.losses.bergamot import BergamotLoss
-from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.modules.graph_encoder import GraphEncoder
 
 
 class CachedBergamotLoss(BergamotLoss):
@@ -38,7 +38,7 @@ class CachedBergamotLoss(BergamotLoss):
         **arguments: Any,
     ) -> None:
         super().__init__(model, graph_encoder, **arguments)
-        check_whole("mini_batch_size", mini_batch_size)
+        check_integer("mini_batch_size", mini_batch_size)
         self.mini_batch_size = mini_batch_size
 
     def embed(self, texts: dict[str, Tensor]) -> Tensor:

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.kge import KGETable
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels
@@ -19,7 +19,7 @@ from st_biomed.modules.inject_knowledge import injection_of
 UNLINKED = -100
 """Label of padding, and of a mention whose entity is not known."""
 
-LARGEST = 2**24
+MAX_BLOCK_ELEMENTS = 2**24
 """Similarities held at a time: 64 MB in float32."""
 
 
@@ -31,7 +31,7 @@ class EntityLinkingLoss(nn.Module):
         L_EL = sum_m -log( exp(q_m . e) / sum_{e_j in E} exp(q_m . e_j) )
 
     The entities are not trained. Similarities are computed in parts, in the forward and again in the backward pass, of
-    at most :data:`LARGEST` numbers; nothing of size mentions x entities is kept. For millions of entities,
+    at most :data:`MAX_BLOCK_ELEMENTS` numbers; nothing of size mentions x entities is kept. For millions of entities,
     ``num_sampled`` draws that many without replacement for every batch and weights each by N over their number, which
     preserves the expectation of the sum in the logarithm.
 
@@ -63,7 +63,7 @@ class EntityLinkingLoss(nn.Module):
         super().__init__()
         self.model = model
         self.reduction = check_name("reduction", reduction, ("mean", "sum"))
-        check_whole("num_sampled", num_sampled, or_none=True)
+        check_integer("num_sampled", num_sampled, or_none=True)
         self.num_sampled = num_sampled
         if isinstance(entities, KGETable):
             entities = torch.from_numpy(entities.vectors.copy())
@@ -193,7 +193,7 @@ class _LogSumExp(torch.autograd.Function):
 def _parts(queries: Tensor, entities: Tensor, left_out: Tensor | None) -> Iterable[tuple[Tensor, Tensor]]:
     """Similarities ``[K, n]`` and entities ``[n, E]`` of one part after the other; -inf for what a query leaves out."""
     begin = 0
-    for part in entities.split(max(1, LARGEST // max(1, len(queries)))):
+    for part in entities.split(max(1, MAX_BLOCK_ELEMENTS // max(1, len(queries)))):
         part = part.to(queries.dtype)
         similarities = queries @ part.T
         if left_out is not None:

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_number, check_whole
+from st_biomed.errors import InputError, check_integer, check_name, check_number
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
-from st_biomed.losses.few_shot_comparisons import FewShotNames, FewShotStep
+from st_biomed.losses.few_shot_names import FewShotNames, FewShotStep
 from st_biomed.losses.similarity import full_precision, require_list, unit_rows
 
 HINGES = ("per_triplet", "batch_mean")
@@ -49,7 +49,7 @@ class FewShotLoss(nn.Module):
         triplet_weight: alpha.
         grounding_weight: beta. A term with weight 0 is not computed.
         negatives: ``"inverse_distance"`` (proportional to 1 / (1 - cos), as in the published code), or ``"wu2017"``.
-        prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_comparisons.concept_prototypes`
+        prototypes: u_c of every concept ``[C, D]``, e.g. :func:`~st_biomed.losses.few_shot_names.concept_prototypes`
             of all its names, as in the paper's formula; by default of the training names, as in the published code.
         normalize: Whether u_c and u_a have length 1 before they are averaged.
         seed: Seed of the draws, which depend on it and the epoch.
@@ -87,7 +87,7 @@ class FewShotLoss(nn.Module):
         if not any(self.weights.values()):
             raise InputError("at least one weight must be above 0, found only 0")
         negatives = check_name("negatives", negatives, DISTRIBUTIONS)
-        check_whole("seed", seed, 0)
+        check_integer("seed", seed, 0)
         self.given_prototypes = prototypes is not None
         self.names = FewShotNames(
             vectors, labels, prototypes=prototypes, normalize=normalize, negatives=negatives, seed=seed

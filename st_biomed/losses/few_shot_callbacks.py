@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from safetensors.torch import load_file, save_file
-from sentence_transformers.util import get_world_size
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
+from st_biomed.files.checkpoint_folders import checkpoint_folder, resumed_checkpoint
 from st_biomed.losses.few_shot import FewShotLoss
-from st_biomed.losses.few_shot_comparisons import checked_names
-from st_biomed.losses.loss_parameters_callback import LossParametersCallback, checkpoint_folder, resumed_checkpoint
+from st_biomed.losses.few_shot_names import checked_names
+from st_biomed.losses.loss_parameters_callback import LossParametersCallback, trainable_parameters
+from st_biomed.processes import from_first_process
 
 FILE_NAME = "few_shot_validation.safetensors"
 """File in a checkpoint: the validation losses of the epochs so far, and the best weights."""
@@ -85,7 +85,7 @@ class FewShotValidationCallback(TrainerCallback):
         *,
         lookback: int = 10,
     ) -> None:
-        check_whole("lookback", lookback)
+        check_integer("lookback", lookback)
         self.loss, self.lookback = loss, lookback
         self.vectors, self.labels = checked_names(vectors, labels)
         shape = loss.names.prototypes.shape
@@ -119,7 +119,7 @@ class FewShotValidationCallback(TrainerCallback):
     def _measure(self, state: TrainerState, control: TrainerControl, model: nn.Module) -> None:
         """Take the loss of the epoch that has ended into account."""
         parts = self.validate(model)
-        value = _of_first_process(sum(parts.values()), self.labels.device)
+        value = from_first_process(sum(parts.values()))  # all processes stop together
         epoch = len(self.losses) + 1
         if not math.isfinite(value):
             raise InputError(f"the validation loss after epoch {epoch} is {value}: lower the learning rate")
@@ -154,12 +154,12 @@ class FewShotValidationCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         with torch.no_grad():
-            for name, weight in _trained(kwargs["model"]).items():
+            for name, weight in trainable_parameters(kwargs["model"]).items():
                 if name in self._best:
                     weight.copy_(self._best[name])
 
     def _keep(self, model: nn.Module) -> None:
-        for name, weight in _trained(model).items():
+        for name, weight in trainable_parameters(model).items():
             if name in self._best:
                 self._best[name].copy_(weight.detach())
             else:
@@ -172,7 +172,7 @@ class FewShotValidationCallback(TrainerCallback):
         self.losses = saved.pop("losses").tolist()
         self.best_epoch = 1 + int(np.argmin(self.losses)) if self.losses else 0
         found = {name.removeprefix("best."): weight for name, weight in saved.items()}
-        trained = _trained(model)
+        trained = trainable_parameters(model)
         if self.losses and _shapes(found) != _shapes(trained):
             raise InputError(f"{file}: holds {_shapes(found)}, the model trains {_shapes(trained)}")
         self._best = {name: weight.to(trained[name].device) for name, weight in found.items()}
@@ -188,18 +188,5 @@ def embed_vectors(model: nn.Module, vectors: Tensor) -> Tensor:
     return torch.cat(rows)
 
 
-def _trained(model: nn.Module) -> dict[str, nn.Parameter]:
-    return {name: weight for name, weight in model.named_parameters() if weight.requires_grad}
-
-
 def _shapes(weights: Mapping[str, Tensor]) -> dict[str, list[int]]:
     return {name: list(weight.shape) for name, weight in weights.items()}
-
-
-def _of_first_process(value: float, device: torch.device) -> float:
-    """The first process's number on all of them, so that they stop together."""
-    if get_world_size() == 1:
-        return value
-    held = torch.tensor(value, dtype=torch.float64, device=device)
-    dist.broadcast(held, src=0)
-    return held.item()

@@ -25,7 +25,7 @@ from st_biomed.losses.similarity import full_precision, listed_pairs, row_blocks
 EMPTY = -1e30
 """The log-sum-exp of no pair: finite, to avoid ``inf - inf`` in gradients, and exactly 0 after ``exp``."""
 
-FEW = 1 / 32
+SPARSE_SHARE = 1 / 32
 """Share of all pairs up to which a list of pairs is faster than a dense mask (measured for D = 768 on a CPU)."""
 
 
@@ -57,7 +57,7 @@ def masked_log_sum_exp(
     return _MaskedLogSumExp.apply(unit, log_weights, similarities, masks, terms)
 
 
-class _FewPairs(NamedTuple):
+class _SparsePairs(NamedTuple):
     """Pairs as a list: ``rows`` and ``columns``, both ``[M]``."""
 
     rows: Tensor
@@ -75,7 +75,7 @@ class _FewPairs(NamedTuple):
         return torch.where(total > 0, highest + total.log(), EMPTY), shares.div_(total[self.rows])
 
 
-class _ManyPairs(NamedTuple):
+class _DensePairs(NamedTuple):
     """Pairs as a mask, boolean ``[B, B]``."""
 
     mask: Tensor
@@ -96,10 +96,10 @@ class _ManyPairs(NamedTuple):
         return sums, shares
 
 
-def _pairs(mask: Tensor) -> _FewPairs | _ManyPairs:
-    if int(torch.count_nonzero(mask)) <= FEW * mask.numel():
-        return _FewPairs(*listed_pairs(mask))
-    return _ManyPairs(mask)
+def _pairs(mask: Tensor) -> _SparsePairs | _DensePairs:
+    if int(torch.count_nonzero(mask)) <= SPARSE_SHARE * mask.numel():
+        return _SparsePairs(*listed_pairs(mask))
+    return _DensePairs(mask)
 
 
 class _MaskedLogSumExp(torch.autograd.Function):
@@ -118,7 +118,7 @@ class _MaskedLogSumExp(torch.autograd.Function):
         )
         out = torch.stack(sums)
         ctx.save_for_backward(unit, out, *shares)
-        ctx.pairs = [few_pairs if isinstance(few_pairs := pairs[m], _FewPairs) else None for m, _ in terms]
+        ctx.pairs = [few_pairs if isinstance(few_pairs := pairs[m], _SparsePairs) else None for m, _ in terms]
         ctx.slopes = [slope for _, slope in terms]
         return out
 
@@ -128,16 +128,18 @@ class _MaskedLogSumExp(torch.autograd.Function):
         unit, out, *shares = ctx.saved_tensors
         grad = torch.where(out > EMPTY / 2, grads[0], 0)  # a fully masked row has a softmax, too; its gradient is 0
         with full_precision(unit):
-            to_unit = _both_ways(unit, *_weighted(ctx.pairs, shares, grad * grad.new_tensor(ctx.slopes)[:, None]))
+            to_unit = _symmetric_product(
+                unit, *_weighted_sum(ctx.pairs, shares, grad * grad.new_tensor(ctx.slopes)[:, None])
+            )
         to_log_weights = None
         if ctx.needs_input_grad[1]:
-            few, dense = _weighted(ctx.pairs, shares, grad)
+            few, dense = _weighted_sum(ctx.pairs, shares, grad)
             to_log_weights = _with_entries(unit.new_zeros(len(unit), len(unit)) if dense is None else dense, few)
         return to_unit, to_log_weights, None, None, None
 
 
-def _weighted(
-    pairs: Sequence[_FewPairs | None], shares: Sequence[Tensor], factors: Tensor
+def _weighted_sum(
+    pairs: Sequence[_SparsePairs | None], shares: Sequence[Tensor], factors: Tensor
 ) -> tuple[Entries, Tensor | None]:
     """The sum over K terms of shares times ``factors [K, B]``: the entries of listed pairs, and a dense part if any."""
     few: Entries = []
@@ -159,7 +161,7 @@ def _with_entries(dense: Tensor, few: Entries) -> Tensor:
     return dense
 
 
-def _both_ways(unit: Tensor, few: Entries, dense: Tensor | None) -> Tensor:
+def _symmetric_product(unit: Tensor, few: Entries, dense: Tensor | None) -> Tensor:
     """``(G + G^T) Z``, where G is ``few`` plus ``dense``; overwrites ``dense``."""
     size = len(unit)
     if dense is None:

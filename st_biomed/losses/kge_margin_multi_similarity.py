@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_number, check_numbers, check_whole
+from st_biomed.errors import InputError, check_integer, check_name, check_number, check_numbers
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS, KGESimilarity
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.lookup import ConceptLookup
 
-DEFAULT_MINER = MultiSimilarityMiner(0.1)
+CODER_MINER = MultiSimilarityMiner(0.1)
 """CODER's miner: "the hard positive and hard negative in-batch mining is kept unchanged", section 3.2."""
 
 MISSING = {
@@ -122,12 +122,12 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         kge_clip: tuple[float, float] | None = None,
         reduction: str = "mean_all",
         lookup: ConceptLookup | Terminology | None = None,
-        miner: Miner | None = DEFAULT_MINER,
+        miner: Miner | None = CODER_MINER,
         **pairs: Any,
     ) -> None:
         super().__init__(model, reduction=reduction, lookup=lookup, miner=miner, **pairs)
         check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
-        check_whole("shuffle_seed", shuffle_seed, 0)
+        check_integer("shuffle_seed", shuffle_seed, 0)
         self.kge = None
         if kge is not None:
             self.kge = KGESimilarity(lookup, kge, graph_vectors, shuffle_seed, lookup=self.lookup)

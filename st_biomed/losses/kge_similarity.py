@@ -38,14 +38,14 @@ class KGESimilarity:
         n_foreign: Codes of the table that are not in the terminology.
 
     Raises:
-        InputError: Not a terminology and a table, no concept of the terminology has a vector, or other ``vectors``.
+        InputError: Not a terminology and a table, no concept of the terminology has a vector, or an unknown ``graph_vectors``.
     """
 
     def __init__(
         self,
         terminology: object,
         table: object,
-        vectors: str = "original",
+        graph_vectors: str = "original",
         seed: int = 0,
         *,
         lookup: ConceptLookup | None = None,
@@ -72,11 +72,11 @@ class KGESimilarity:
                 f"kge has a vector of none of the {len(rows):,} concepts of lookup: its codes look like "
                 f"{table.codes[0]!r}, the terminology's like {terminology.codes[0]!r}"
             )
-        self.vectors = check_name("graph_vectors", vectors, GRAPH_VECTORS)
+        self.graph_vectors = check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
         self._vectors = found[usable] / lengths[usable]
-        if vectors == "shuffled":
+        if graph_vectors == "shuffled":
             self._vectors = self._vectors[np.random.default_rng(seed).permutation(self.n_vectors)]
-        elif vectors == "zeros":
+        elif graph_vectors == "zeros":
             self._vectors = np.zeros((self.n_vectors, 1), dtype=np.float32)
         self._row_of = np.full(len(rows), -1, dtype=np.int64)
         self._row_of[np.flatnonzero(rows >= 0)[usable]] = np.arange(self.n_vectors)
@@ -120,7 +120,7 @@ class KGESimilarity:
         return {
             "model": self.table_model,
             "digest": self.table_digest,
-            **({} if self.vectors == "original" else {"vectors": self.vectors}),
+            **({} if self.graph_vectors == "original" else {"vectors": self.graph_vectors}),
             "concepts_with_vector": self.n_vectors,
             "concepts_without": self.n_missing,
             "codes_without_concept": self.n_foreign,

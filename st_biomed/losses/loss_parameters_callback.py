@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections import OrderedDict
 from collections.abc import Mapping
@@ -19,11 +18,12 @@ from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
+from st_biomed.files.checkpoint_folders import checkpoint_folder, resumed_checkpoint
 
 FILE_NAME = "loss.safetensors"
 
-_cared_for: WeakSet[nn.Module] = WeakSet()
-_looked_at: WeakSet[nn.Module] = WeakSet()
+_with_callback: WeakSet[nn.Module] = WeakSet()
+_already_checked: WeakSet[nn.Module] = WeakSet()
 
 
 def own_state(loss: nn.Module) -> dict[str, Tensor]:
@@ -40,6 +40,11 @@ def own_parameters(loss: nn.Module) -> dict[str, nn.Parameter]:
     return {name: value for name, value in loss.named_parameters() if value.requires_grad and id(value) in own}
 
 
+def trainable_parameters(model: nn.Module) -> dict[str, nn.Parameter]:
+    """The parameters of a model or a loss that are trained, by name."""
+    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
+
+
 def require_loss_parameters_callback(loss: nn.Module) -> None:
     """Reject a loss with its own parameters on several processes without :class:`LossParametersCallback`; in one process
     warn once.
@@ -50,11 +55,11 @@ def require_loss_parameters_callback(loss: nn.Module) -> None:
     Raises:
         InputError: Several processes, a loss with its own parameters, and no callback in the trainer.
     """
-    if not torch.is_grad_enabled() or loss in _cared_for or loss in _looked_at:
+    if not torch.is_grad_enabled() or loss in _with_callback or loss in _already_checked:
         return
     own, several = own_parameters(loss), get_world_size() > 1
     if not (own and several):
-        _looked_at.add(loss)  # refused in every step, warned of once
+        _already_checked.add(loss)  # refused in every step, warned of once
     if not own:
         return
     learns, remedy = f"{type(loss).__name__} learns {', '.join(own)}", "pass callbacks=[LossParametersCallback(loss)]"
@@ -96,7 +101,7 @@ class LossParametersCallback(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        _cared_for.update(self.loss.modules())
+        _with_callback.update(self.loss.modules())
         own = own_state(self.loss)
         if own and args.fp16 and get_world_size() > 1:
             raise InputError(f"fp16 with several processes cannot learn {', '.join(own)} of the loss: use bf16")
@@ -133,7 +138,7 @@ class LossParametersCallback(TrainerCallback):
         own = own_state(self.loss)
         if own and args.load_best_model_at_end and state.best_model_checkpoint is not None:
             _load(own, Path(state.best_model_checkpoint) / FILE_NAME)
-        for known in (_cared_for, _looked_at):  # the next training needs a callback of its own
+        for known in (_with_callback, _already_checked):  # the next training needs a callback of its own
             known.difference_update(self.loss.modules())
 
 
@@ -148,37 +153,6 @@ def _average_gradients(parameters: list[nn.Parameter]) -> None:
                 parameter.grad = torch.zeros_like(parameter)
             dist.all_reduce(parameter.grad)
             parameter.grad /= get_world_size()
-
-
-def checkpoint_folder(args: TrainingArguments, state: TrainerState) -> Path:
-    return Path(str(args.output_dir)) / f"checkpoint-{state.global_step}"
-
-
-def resumed_checkpoint(args: TrainingArguments, state: TrainerState) -> Path:
-    """The folder that training resumes from, found by its state, because the trainer does not pass it to callbacks.
-
-    Raises:
-        InputError: Neither ``args.resume_from_checkpoint`` nor ``output_dir`` contains it.
-    """
-    here = _fingerprint(state.global_step, state.log_history)
-    folders = [checkpoint_folder(args, state)]
-    if isinstance(args.resume_from_checkpoint, str):
-        folders.insert(0, Path(args.resume_from_checkpoint))
-    for folder in folders:
-        file = folder / "trainer_state.json"
-        if file.is_file():
-            saved = json.loads(file.read_text("utf-8"))
-            if _fingerprint(saved["global_step"], saved["log_history"]) == here:
-                return folder
-    raise InputError(
-        f"training resumes at step {state.global_step}, whose checkpoint is not {' or '.join(map(str, folders))}: "
-        "set resume_from_checkpoint in the training arguments to its folder, for the parameters of the loss"
-    )
-
-
-def _fingerprint(step: int, log: list[dict[str, float]]) -> str:
-    """What tells two checkpoints of one step apart; as text, since a logged nan does not equal itself."""
-    return json.dumps([step, log], sort_keys=True)
 
 
 def _load(own: dict[str, Tensor], file: Path) -> None:

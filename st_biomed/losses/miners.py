@@ -90,7 +90,7 @@ DISTANCES: dict[str, Callable[[Tensor, Tensor, Tensor], Tensor]] = {
 }
 """From cosines ``[R, B]`` and lengths ``[R, 1]`` and ``[1, B]`` to distances ``[R, B]``."""
 
-BEYOND = 1e30
+OUT_OF_RANGE = 1e30
 """Larger than any distance. It is added to masked entries, which is faster than filling because there is no branch."""
 
 MODES = ("all", "hard", "semihard", "easy", "violate")
@@ -209,9 +209,9 @@ class MultiSimilarityMiner(Miner):
 
 def _lowest(values: Tensor, mask: Tensor) -> Tensor:
     """The lowest value of each row under the mask, ``[R, 1]``; beyond any comparison where there is none."""
-    return values.add(~mask, alpha=BEYOND).amin(1, keepdim=True)
+    return values.add(~mask, alpha=OUT_OF_RANGE).amin(1, keepdim=True)
 
 
 def _highest(values: Tensor, mask: Tensor) -> Tensor:
     """The highest value of each row under the mask, ``[R, 1]``; beyond any comparison where there is none."""
-    return values.add(~mask, alpha=-BEYOND).amax(1, keepdim=True)
+    return values.add(~mask, alpha=-OUT_OF_RANGE).amax(1, keepdim=True)

@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from st_biomed.errors import check_name, check_number
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.miners import MultiSimilarityMiner, TripletMarginMiner
-from st_biomed.losses.pair_loss import DEFAULT_MINER, PairLoss
+from st_biomed.losses.pair_loss import SAPBERT_MINER, PairLoss
 from st_biomed.losses.similarity import reduce_rows
 
 PRESETS: dict[str, dict[str, Any]] = {
     # SapBERT's code; its Eq. 2 prints alpha and beta swapped.
-    "sapbert": {"alpha": 1.0, "beta": 60.0, "base": 0.5, "miner": DEFAULT_MINER, "reduction": "mean_all"},
+    "sapbert": {"alpha": 1.0, "beta": 60.0, "base": 0.5, "miner": SAPBERT_MINER, "reduction": "mean_all"},
     # CODER and CODER++.
     "coder": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": MultiSimilarityMiner(0.1), "reduction": "mean_all"},
     # The Italian paper's Eq. 1, and its Eq. 2 ("after setting lambda_p = 1 and lambda_n = 0.5", section 3.2).
@@ -35,7 +35,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "reduction": "mean_all",
     },
     # GEBERT and BERGAMOT.
-    "bergamot": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": DEFAULT_MINER, "reduction": "mean_all"},
+    "bergamot": {"alpha": 2.0, "beta": 50.0, "base": 0.5, "miner": SAPBERT_MINER, "reduction": "mean_all"},
     # HiPrBERT, sections 3.4 and 3.5; its "difference > 0.25" is read as: triplets not yet separated by .25.
     "hiprbert": {
         "alpha": 2.0,

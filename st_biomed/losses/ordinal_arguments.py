@@ -40,8 +40,10 @@ class OrdinalArguments:
         metadata=about("form of the loss: ordinal (3.5), or pairwise_mean (the published code)", one_of(*FORMS)),
     )
     similarity: str = field(
-        default="cos",
-        metadata=about("similarity: cos (3.3), or half for (cos + 1) / 2 (the published code)", one_of(*SIMILARITIES)),
+        default="cosine",
+        metadata=about(
+            "similarity: cosine (3.3), or half for (cos + 1) / 2 (the published code)", one_of(*SIMILARITIES)
+        ),
     )
     reduction: str = field(default="sum", metadata=about("reduction over anchors (3.5: a sum)", one_of(*REDUCTIONS)))
     group_size: int | None = field(

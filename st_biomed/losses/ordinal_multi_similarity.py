@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_instance, check_name, check_numbers, check_whole
+from st_biomed.errors import InputError, check_instance, check_integer, check_name, check_numbers
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.similarity import (
@@ -23,7 +23,7 @@ from st_biomed.losses.similarity import (
 )
 
 FORMS = ("ordinal", "pairwise_mean")
-SIMILARITIES = {"cos": (1.0, 0.0), "half": (0.5, 0.5)}
+SIMILARITIES = {"cosine": (1.0, 0.0), "half": (0.5, 0.5)}
 """Name to (a, b) in ``s = a cos + b``."""
 
 
@@ -58,7 +58,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         form: ``"ordinal"`` (the paper) or ``"pairwise_mean"`` (its code).
         group_size: Only pairs within g consecutive rows of the dataset count, all columns of those rows together;
             ``None`` for all pairs of the batch.
-        similarity: ``"cos"``, or ``"half"`` for ``(cos + 1) / 2``.
+        similarity: ``"cosine"``, or ``"half"`` for ``(cos + 1) / 2``.
         gather_across_devices: Whether the texts of all processes form one batch.
 
     Inputs: one or more text columns; ``label`` int64 text ids ``[B]``, or one per column ``[B, n]``. The batches come
@@ -86,7 +86,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
         reduction: str = "sum",
         form: str = "ordinal",
         group_size: int | None = None,
-        similarity: str = "cos",
+        similarity: str = "cosine",
         gather_across_devices: bool = False,
     ) -> None:
         super().__init__()
@@ -106,7 +106,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             "cut_weights", 1.0 if cut_weights is None else cut_weights, n_values, least=0.0
         )
         self.reduction = check_name("reduction", reduction, REDUCTIONS)
-        check_whole("group_size", group_size, or_none=True)
+        check_integer("group_size", group_size, or_none=True)
         self.group_size = group_size
         self.similarity = check_name("similarity", similarity, SIMILARITIES)
         self.gather_across_devices = gather_across_devices

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.lookup import ConceptLookup
 
-DEFAULT_MINER = TripletMarginMiner(margin=0.2)
+SAPBERT_MINER = TripletMarginMiner(margin=0.2)
 """The miner of SapBERT's comparison of losses ("online mining is switched on for all models here", appendix B.1)."""
 
 
@@ -60,7 +60,7 @@ class PairLoss(nn.Module, ABC):
         self,
         model: nn.Module | None,
         *,
-        miner: Miner | None = DEFAULT_MINER,
+        miner: Miner | None = SAPBERT_MINER,
         reduction: str = "mean_nonzero",
         gather_across_devices: bool = False,
         lookup: ConceptLookup | Terminology | None = None,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_name, check_number, check_whole
+from st_biomed.errors import InputError, check_integer, check_name, check_number
 from st_biomed.losses.similarity import full_precision
 
 SCORES = ("distmult", "transe")
@@ -37,7 +37,7 @@ class RelationMarginLoss(nn.Module):
     def __init__(self, width: int, n_relations: int, *, score: str = "distmult", margin: float = 1.0) -> None:
         super().__init__()
         for name, value in (("width", width), ("n_relations", n_relations)):
-            check_whole(name, value)
+            check_integer(name, value)
         self.score = check_name("score", score, SCORES)
         self.margin = check_number("margin", margin, above=0.0)
         self.relations = nn.Parameter(torch.randn(n_relations, width) * 0.02)  # as the token vectors of BERT

@@ -110,7 +110,7 @@ class SelfDistillationLoss(nn.Module):
             rows, labels = rows[chosen.to(rows.device)], labels[chosen.to(labels.device)]
         with full_precision(rows):
             student = unit_rows(rows)
-            teacher = unit_rows(self.teacher_rows(labels).to(rows))
+            teacher = unit_rows(self.teacher_vectors(labels).to(rows))
             if self.target == "vectors":
                 return self.weight * self._apart(student, teacher)
             differences = student @ student.T - teacher @ teacher.T
@@ -137,7 +137,7 @@ class SelfDistillationLoss(nn.Module):
             )
         return (1 - torch.linalg.vecdot(student, teacher)).sum() / max(1, len(student))
 
-    def teacher_rows(self, labels: Tensor) -> Tensor:
+    def teacher_vectors(self, labels: Tensor) -> Tensor:
         """The teacher's vectors of a batch on the CPU, ``[B, D]``.
 
         Raises:

@@ -18,7 +18,7 @@ from st_biomed.losses.similarity import (
     unit_rows,
 )
 
-SIMILARITIES = ("dot", "cos")
+SIMILARITIES = ("dot", "cosine")
 
 
 class SynonymMarginalizationLoss(PairLoss):
@@ -36,7 +36,7 @@ class SynonymMarginalizationLoss(PairLoss):
     Args:
         model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
         scale: Scale of the similarities; 1 in BioSyn. Vectors of length one need more: their inner products are at most 1.
-        similarity: ``"dot"``, or ``"cos"``.
+        similarity: ``"dot"``, or ``"cosine"``.
         mentions: Whether each text id is a mention, boolean ``[T]``.
         names: Whether each text id is a name of the dictionary, boolean ``[T]``.
         **pairs: Arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`. The miner is ``None`` by default, and ``reduction``
@@ -94,7 +94,9 @@ class SynonymMarginalizationLoss(PairLoss):
                 positives, negatives = positives & candidates, negatives & candidates
             unit = unit_rows(rows)
             cosines = cosine_matrix(unit)  # what a miner takes, whatever the similarity of the loss
-            return self.loss_of_batch(rows, unit if self.similarity == "cos" else rows, cosines, positives, negatives)
+            return self.loss_of_batch(
+                rows, unit if self.similarity == "cosine" else rows, cosines, positives, negatives
+            )
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         scores = self.scale * (unit @ unit.T)

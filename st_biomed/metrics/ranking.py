@@ -72,3 +72,10 @@ def spearman_of_rows(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     ranks_a, ranks_b = rankdata(a, axis=-1) - middle, rankdata(b, axis=-1) - middle
     scale = np.sqrt(np.square(ranks_a).sum(axis=-1) * np.square(ranks_b).sum(axis=-1))
     return np.divide((ranks_a * ranks_b).sum(axis=-1), scale, out=np.zeros_like(scale), where=scale > 0)
+
+
+def pearson(a: np.ndarray, b: np.ndarray) -> float:
+    """Product-moment correlation; 0 where a side is constant."""
+    a, b = a.astype(np.float64) - a.mean(dtype=np.float64), b - b.mean()
+    scale = np.sqrt((a @ a) * (b @ b))
+    return float(a @ b / scale) if scale > 0 else 0.0

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from st_biomed.errors import InputError
 from st_biomed.metrics.ranking import roc_auc
-from st_biomed.metrics.relation_draws import EVERY
+from st_biomed.metrics.relation_resampler import EVERY
 from st_biomed.metrics.scores import checked
 
 
@@ -62,7 +62,7 @@ def relation_rows(
 
     Args:
         positives: Relation to the scores of its pairs; its position is its number.
-        negatives: Scores of unrelated pairs, whose relation is :data:`~st_biomed.metrics.relation_draws.EVERY`, or separately
+        negatives: Scores of unrelated pairs, whose relation is :data:`~st_biomed.metrics.relation_resampler.EVERY`, or separately
             for each relation.
         pairs: Number of each pair ``[N]`` in the order of the rows, from 0 and below 2^53, the same for a pair in either
             direction and in every relation. Without them, no pair is taken to be shared.

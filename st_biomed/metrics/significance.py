@@ -11,7 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.metrics.unit_draws import OF_GROUPS, OF_SUMS, STATISTICS, Resampler, draws_of
+from st_biomed.metrics.resamplers import OF_GROUPS, OF_SUMS, STATISTICS, Resampler, resampler_of
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
 
@@ -49,7 +49,7 @@ class Units:
         unit: The unit to draw: mention, pair, concept, relation, triple.
         rows: Numbers of each unit, ``[N, C]``; ``[N]`` for a plain mean. A sparse array for a statistic of sums, whose groups
             may be many.
-        statistic: One of :data:`~st_biomed.metrics.unit_draws.STATISTICS`.
+        statistic: One of :data:`~st_biomed.metrics.resamplers.STATISTICS`.
         clusters: Clusters that are drawn with all their units, e.g. the document of each mention, ``[N]``.
 
     Raises:
@@ -88,7 +88,7 @@ class Units:
                 raise InputError(f"clusters: expected one for each of {rows.shape[0]:,} {self.unit}s")
         object.__setattr__(self, "rows", rows)
         if self.statistic in OF_GROUPS:
-            draws_of(rows, self.statistic)  # rejects other columns, and a relation without pairs
+            resampler_of(rows, self.statistic)  # rejects other columns, and a relation without pairs
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -103,7 +103,7 @@ class Units:
 
         Pairs of relations are drawn within their relation, once for all relations that share them; relations are drawn
         if there are many, together with those that share their pairs, see
-        :class:`~st_biomed.metrics.relation_draws.RelationAUCResampler`.
+        :class:`~st_biomed.metrics.relation_resampler.RelationAUCResampler`.
 
         Args:
             level: Share of the resampled figures inside the interval.
@@ -125,7 +125,7 @@ class Units:
         unit, and p is the share of draws, including the observed one, whose difference is at least as far from zero.
         Scores, whose scale differs between models, are exchanged as ranks; with many relations, each is exchanged as a
         whole, together with those that share its pairs, and unrelated pairs of all relations one by one. With many held-out sub-trees, p is that of the drawn differences, see
-        :class:`~st_biomed.metrics.distance_draws.DistanceAUCResampler`. The interval of the difference is a bootstrap interval.
+        :class:`~st_biomed.metrics.distance_resampler.DistanceAUCResampler`. The interval of the difference is a bootstrap interval.
 
         Args:
             other: Units of the other model, from the same benchmark.
@@ -160,7 +160,7 @@ class Units:
     @cached_property
     def draws(self) -> Resampler:
         """What is drawn from the units."""
-        return draws_of(self.rows, self.statistic, self.clusters)
+        return resampler_of(self.rows, self.statistic, self.clusters)
 
 
 def compare_means(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
-from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphSAGE
+from st_biomed.modules.graph_encoder import GraphEncoder
+from st_biomed.modules.graph_encoders_by_name import GRAPH_ENCODERS
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
-from st_biomed.modules.saved_graph_encoder import GRAPH_ENCODERS
 from st_biomed.settings.checks import COUNT, DROPOUT, about, above, at_least, check_unused, one_of
 
 GRAPHS = (*GRAPH_ENCODERS, "none")
@@ -69,12 +69,12 @@ class GraphArguments:
 
     @property
     def loss_learning_rate(self) -> float | None:
-        """That of the graph encoder and of the other parameters of the loss."""
+        """Learning rate of the graph encoder and of the other parameters of the loss."""
         return self.graph_learning_rate
 
     @property
     def loss_warmup_steps(self) -> float | None:
-        """That of the graph encoder and of the other parameters of the loss."""
+        """Warm-up steps of the graph encoder and of the other parameters of the loss."""
         return self.graph_warmup_steps
 
     def check_graph(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ from sentence_transformers import SentenceTransformer
 from torch import nn
 from transformers import PretrainedConfig
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_dropout, check_integer, check_number
 from st_biomed.modules.adapters import encoder_of
-from st_biomed.modules.graph_layers import check_dropout
 
 QUERIES_AND_VALUES = (
     ("query", "value"),  # BERT, RoBERTa, XLM-R, ELECTRA, ALBERT
@@ -58,9 +56,8 @@ def add_lora(
     peft = _peft()
     encoder: Any = encoder_of(model).model
     targets = attention_targets(model) if targets is None else targets
-    check_whole("rank", rank)
-    if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not 0 < alpha < math.inf:
-        raise InputError(f"alpha must be a number above 0, found {alpha!r}")
+    check_integer("rank", rank)
+    check_number("alpha", alpha, above=0.0)
     check_dropout("dropout", dropout)
     _check_origin(encoder)
     if isinstance(targets, str) or not targets:

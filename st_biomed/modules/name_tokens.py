@@ -55,6 +55,6 @@ def tokens_of(tokenizer: Tokenizer, name: str) -> list[str]:
     return [token for token, _ in pieces if len(token) > len(_MARK)]
 
 
-def shown(token: str) -> str:
+def without_prefix(token: str) -> str:
     """A token without its prefix."""
     return token.replace(_MARK, " ").strip()

@@ -1,6 +1,6 @@
 """The graph encoders of BERGAMOT's published code (``graphmel/models/modules.py``), without a residual.
 
-They differ from those of :mod:`st_biomed.modules.graph_encoder` in three points: a layer does not add its input to its
+They differ from those of :mod:`st_biomed.modules.graph_convolutions` in three points: a layer does not add its input to its
 output, dropout precedes GELU, and the attention network ends in a linear layer.
 """
 
@@ -11,9 +11,9 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.functional import dropout, gelu
 
-from st_biomed.errors import check_whole
-from st_biomed.modules.graph_encoder import RGCN, GraphSAGE, divides, geometric
-from st_biomed.modules.graph_layers import GraphEncoder, check_dropout
+from st_biomed.errors import check_dropout, check_integer
+from st_biomed.modules.graph_convolutions import RGCN, GraphSAGE, check_divides, torch_geometric_layers
+from st_biomed.modules.graph_encoder import GraphEncoder
 
 
 class WithoutResidual(GraphEncoder):
@@ -83,10 +83,10 @@ class PublishedGATv2(WithoutResidual):
         self_loops: bool = True,
         **layers: Any,
     ) -> None:
-        gat = geometric().GATv2Conv
-        check_whole("heads", heads)
-        divides("heads", heads, width, layers.get("hidden"))
-        check_whole("n_relations", n_relations)
+        gat = torch_geometric_layers().GATv2Conv
+        check_integer("heads", heads)
+        check_divides("heads", heads, width, layers.get("hidden"))
+        check_integer("n_relations", n_relations)
         check_dropout("attention_dropout", attention_dropout)
 
         def convolution(a: int, b: int) -> nn.Module:

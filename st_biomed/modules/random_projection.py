@@ -8,7 +8,7 @@ import torch
 from sentence_transformers.base.modules import Dense
 from torch import nn
 
-from st_biomed.errors import check_whole
+from st_biomed.errors import check_integer
 
 
 def random_projection(width: int, new_width: int, *, seed: int = 0) -> Dense:
@@ -40,7 +40,7 @@ def random_projection(width: int, new_width: int, *, seed: int = 0) -> Dense:
         - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.2.
     """
     for name, value in (("width", width), ("new_width", new_width)):
-        check_whole(name, value)
+        check_integer(name, value)
     generator = torch.Generator().manual_seed(seed)
     matrix = (2 * torch.rand(new_width, width, generator=generator) - 1) / sqrt(width)
     with torch.random.fork_rng(devices=[]):  # what the layer draws for itself is thrown away

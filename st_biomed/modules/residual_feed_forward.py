@@ -9,7 +9,7 @@ from sentence_transformers.base.modules.module import Module
 from torch import Tensor, nn
 from torch.nn.functional import dropout, relu
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_dropout, check_integer
 from st_biomed.modules.hub_arguments import hub_arguments
 
 HIDDEN = 9600
@@ -49,10 +49,8 @@ class ResidualFeedForward(Module):
     def __init__(self, width: int, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()
         for name, value in (("width", width), ("hidden", hidden)):
-            check_whole(name, value)
-        if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout < 1:
-            raise InputError(f"dropout must be at least 0 and below 1, found {dropout!r}")
-        self.width, self.hidden, self.dropout = width, hidden, float(dropout)
+            check_integer(name, value)
+        self.width, self.hidden, self.dropout = width, hidden, check_dropout("dropout", dropout)
         self.first, self.second = nn.Linear(width, hidden), nn.Linear(hidden, width)
 
     def forward(self, features: dict[str, Any], **kwargs: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from tokenizers.models import BPE
 
 from st_biomed.errors import InputError
 from st_biomed.modules.fasttext_binary import FastTextBinary
-from st_biomed.modules.name_tokens import name_tokenizer, shown, tokens_of
+from st_biomed.modules.name_tokens import name_tokenizer, tokens_of, without_prefix
 from st_biomed.modules.vector_tables import WordTable, read_matrix, read_text_vectors
 
 logger = logging.getLogger(__name__)
@@ -69,7 +69,7 @@ def word_vectors_encoder(
     if kind == ".bin":
         model = FastTextBinary(str(vectors))
         if wanted is not None:
-            token_of = {shown(token): token for token in sorted(wanted)}
+            token_of = {without_prefix(token): token for token in sorted(wanted)}
         table = model.table(list(token_of) if wanted is not None else list(filter(keep, model.words)))
     elif vocabulary is None:
         table = read_text_vectors(str(vectors), keep)
@@ -108,7 +108,7 @@ def _encoder(table: WordTable, token_of: Mapping[str, str], unit: str) -> Senten
     rows: dict[str, int] = {}
     for row, word in enumerate(table.words):
         token = token_of[word]
-        if token not in rows or word == shown(token):
+        if token not in rows or word == without_prefix(token):
             rows[token] = row
     if table.undecodable:
         logger.warning("%d entries are not UTF-8 and left out: no name can have them", table.undecodable)
@@ -165,7 +165,7 @@ def word_coverage(model: SentenceTransformer, names: Iterable[str]) -> WordCover
     for name in names:
         tokens = tokens_of(tokenizer, name)
         missing = [token for token in tokens if token not in known]
-        unknown.update(map(shown, missing))
+        unknown.update(map(without_prefix, missing))
         n_names += 1
         n_words += len(tokens)
         if len(missing) == len(tokens):

@@ -61,8 +61,8 @@ def difference_chart(
         path: The PNG or SVG file.
         scorecards: Of models against one base.
         recipes: Those of several seeds, taken together.
-        width: Of the picture, in inches; by default what its panels need.
-        height: Of the picture, in inches; by default what its rows need.
+        width: Width of the picture in inches; by default what its panels need.
+        height: Height of the picture in inches; by default what its rows need.
 
     Raises:
         InputError: No benchmark, scorecards against several bases, or a size that is not positive.

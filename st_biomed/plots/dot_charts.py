@@ -50,8 +50,8 @@ def dot_chart(path: str | Path, results: Sequence[Result], *, width: float = 8.0
     Args:
         path: The PNG or SVG file.
         results: One of each model and evaluator, see :func:`~st_biomed.leaderboard.select_results.one_of_each`.
-        width: Of the picture, in inches.
-        height: Of the picture, in inches; by default what its rows need.
+        width: Width of the picture in inches.
+        height: Height of the picture in inches; by default what its rows need.
 
     Raises:
         InputError: No result, or two of one model and evaluator.

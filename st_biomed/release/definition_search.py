@@ -18,15 +18,15 @@ from st_biomed.release.term_search import HEAD, TermSearch
 from st_biomed.release.vocabulary_rule import Vocabulary
 from st_biomed.terminology import Terminology
 
-RUN = 8
+NGRAM_WORDS = 8
 """Consecutive words that identify a definition; most must have a letter. Two definitions with a common pattern may
 share as many, which is irrelevant: both are of a source. Ordinary text with these words is excused."""
 
-RUNS = f"of at least {RUN} words, of which no {RUN} stand in a row"
-WHOLE = (
+NGRAMS = f"of at least {NGRAM_WORDS} words, of which no {NGRAM_WORDS} stand in a row"
+SHORT_DEFINITIONS = (
     f"shorter and of at least {LEAST_WORDS} words or {LEAST_CHARACTERS} characters, none of which stands there whole"
 )
-UNTOLD = "definitions of fewer words"
+INDISTINCT = "definitions of fewer words"
 
 _ROWS = 100_000  # definitions folded at once
 
@@ -40,12 +40,13 @@ class Found(NamedTuple):
 
 
 def find_definitions(texts: pa.Array | pa.ChunkedArray, search: TermSearch) -> Iterator[Found]:
-    """The occurring definitions: telling ones whole, like names, and any :data:`RUN` consecutive words of longer ones.
+    """The occurring definitions: short distinctive ones as a whole, like names, and any :data:`NGRAM_WORDS` consecutive words of
+    longer ones.
 
     Args:
         texts: Strings ``[K]``.
     """
-    runs, heads = _Runs(search), pa.array(sorted(search.heads), pa.string())
+    runs, heads = _NGrams(search), pa.array(sorted(search.heads), pa.string())
     for start in range(0, len(texts), _ROWS):
         written = texts.slice(start, _ROWS)
         words = words_of(written.combine_chunks() if isinstance(written, pa.ChunkedArray) else written)
@@ -96,7 +97,7 @@ def search_definitions(
     for source, of_definition in definitions:
         reported: set[str] = set()
         for occurrence in of_definition:
-            runs = set(_runs_of(occurrence.words))
+            runs = set(_ngrams_of(occurrence.words))
             if occurrence.words in excused | usual or (runs and runs <= excused | usual):
                 continue
             for place in occurrence.places - reported:
@@ -113,7 +114,7 @@ def search_definitions(
 def count_definitions(terminologies: Sequence[Terminology]) -> dict[str, Counter[str]]:
     """Source to the number of its definitions that may not be redistributed, by the kind of search.
 
-    Keys of the counters are ``RUNS``, ``WHOLE`` and ``UNTOLD``.
+    Keys of the counters are ``NGRAMS``, ``SHORT_DEFINITIONS`` and ``INDISTINCT``.
     """
     counts: dict[str, Counter[str]] = {}
     for terminology in terminologies:
@@ -121,7 +122,7 @@ def count_definitions(terminologies: Sequence[Terminology]) -> dict[str, Counter
         for batch in closed.to_batches(max_chunksize=_ROWS):
             n_words = pc.add(pc.count_substring(words_of(batch["text"]), " "), 1).to_numpy()
             telling = places_of_kinds(batch["text"]) == list(Kind).index(Kind.TELLING)
-            keys = np.select([n_words >= RUN, telling], [RUNS, WHOLE], UNTOLD)
+            keys = np.select([n_words >= NGRAM_WORDS, telling], [NGRAMS, SHORT_DEFINITIONS], INDISTINCT)
             for source, key in zip(batch["source"].to_pylist(), keys.tolist()):
                 counts.setdefault(source, Counter())[key] += 1
     return dict(sorted(counts.items()))
@@ -137,7 +138,7 @@ def _in_open_texts(terminologies: Sequence[Terminology], phrases: Iterable[str])
     """The phrases, given by their words, that occur in a redistributable definition or name."""
     letters = {words.replace(" ", ""): words for words in phrases}
     wanted = pa.array(list(letters), pa.string())
-    runs, held = _Runs(TermSearch({"": letters.values()})), set()
+    runs, held = _NGrams(TermSearch({"": letters.values()})), set()
     for terminology in terminologies:
         names = terminology.texts["text"].filter(pa.array(open_texts(terminology)))
         definitions = terminology.definitions["text"].filter(pa.array(_is_open(terminology)))
@@ -152,25 +153,25 @@ def _in_open_texts(terminologies: Sequence[Terminology], phrases: Iterable[str])
     return held
 
 
-def _runs_of(words: str) -> Iterator[str]:
-    """All :data:`RUN` consecutive words of a phrase."""
+def _ngrams_of(words: str) -> Iterator[str]:
+    """All :data:`NGRAM_WORDS` consecutive words of a phrase."""
     parts = words.split(" ")
-    return (" ".join(parts[i : i + RUN]) for i in range(len(parts) - RUN + 1))
+    return (" ".join(parts[i : i + NGRAM_WORDS]) for i in range(len(parts) - NGRAM_WORDS + 1))
 
 
-class _Runs:
-    """All :data:`RUN` consecutive words of some passages, in each of their readings; most words must have a letter."""
+class _NGrams:
+    """All :data:`NGRAM_WORDS` consecutive words of some passages, in each of their readings; most words must have a letter."""
 
     def __init__(self, search: TermSearch) -> None:
-        lines = [(place, line.split(" ")) for place, line in search.lines() if line.count(" ") >= RUN - 1]
+        lines = [(place, line.split(" ")) for place, line in search.lines() if line.count(" ") >= NGRAM_WORDS - 1]
         number = {word: i for i, word in enumerate(dict.fromkeys(chain.from_iterable(line for _, line in lines)))}
         self._words = list(number)
         self._places: dict[tuple[int, ...], set[str]] = {}
         for place, line in lines:
             row, lettered = [number[word] for word in line], [not word.isdecimal() for word in line]
-            for i in range(len(row) - RUN + 1):
-                if sum(lettered[i : i + RUN]) > RUN // 2:
-                    self._places.setdefault(tuple(row[i : i + RUN]), set()).add(place)
+            for i in range(len(row) - NGRAM_WORDS + 1):
+                if sum(lettered[i : i + NGRAM_WORDS]) > NGRAM_WORDS // 2:
+                    self._places.setdefault(tuple(row[i : i + NGRAM_WORDS]), set()).add(place)
 
     def find(self, words: pa.Array) -> Iterator[Found]:
         """The runs that occur in some texts.
@@ -184,8 +185,8 @@ class _Runs:
         number = pc.index_in(parts.flatten(), value_set=pa.array(self._words, pa.string())).fill_null(-1).to_numpy()
         row = np.repeat(np.arange(len(words)), pc.list_value_length(parts).to_numpy())
         known = np.concatenate([[0], np.cumsum(number >= 0)])
-        start = np.flatnonzero(known[RUN:] - known[:-RUN] == RUN)
-        start = start[row[start] == row[start + RUN - 1]]
-        for at, run in zip(start.tolist(), map(tuple, number[start[:, None] + np.arange(RUN)].tolist())):
+        start = np.flatnonzero(known[NGRAM_WORDS:] - known[:-NGRAM_WORDS] == NGRAM_WORDS)
+        start = start[row[start] == row[start + NGRAM_WORDS - 1]]
+        for at, run in zip(start.tolist(), map(tuple, number[start[:, None] + np.arange(NGRAM_WORDS)].tolist())):
             if places := self._places.get(run):
                 yield Found(int(row[at]), " ".join(self._words[word] for word in run), frozenset(places))

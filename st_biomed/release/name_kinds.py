@@ -34,7 +34,7 @@ class Kind(Enum):
 
 IN_CLAUSES = (Kind.SHORT, Kind.UNSPACED)
 """Kinds that are searched for within clauses of free text."""
-UNTOLD = (Kind.SINGLE, Kind.BRIEF, Kind.BRIEF_UNSPACED, Kind.NUMBER)
+INDISTINCT = (Kind.SINGLE, Kind.BRIEF, Kind.BRIEF_UNSPACED, Kind.NUMBER)
 """Kinds that cannot be distinguished from ordinary words, and are not searched for."""
 
 _KINDS = list(Kind)

@@ -12,11 +12,11 @@ from st_biomed.encoder import load_encoder
 from st_biomed.errors import InputError, check_name
 from st_biomed.release.base_model import base_model_folder
 from st_biomed.release.card import BiomedCard
-from st_biomed.release.definition_search import RUNS, WHOLE, count_definitions
-from st_biomed.release.definition_search import UNTOLD as UNTOLD_DEFINITIONS
+from st_biomed.release.definition_search import INDISTINCT as INDISTINCT_DEFINITIONS
+from st_biomed.release.definition_search import NGRAMS, SHORT_DEFINITIONS, count_definitions
 from st_biomed.release.folder import LICENSE_NOTE
 from st_biomed.release.model_record import release_of
-from st_biomed.release.name_kinds import IN_CLAUSES, UNTOLD, Kind, count_kinds
+from st_biomed.release.name_kinds import IN_CLAUSES, INDISTINCT, Kind, count_kinds
 from st_biomed.release.own_text import said_of_sources
 from st_biomed.release.privacy import Findings, check_release
 from st_biomed.release.run_data import RunData, TerminologyData, began_from
@@ -163,13 +163,13 @@ def _tokenizer_peer(folder: Path, run: RunData, base_model: str | Path | None) -
 def _searched(searched: list[str], counts: Mapping[str, Counter[Kind]], findings: Findings) -> list[str]:
     """The names that were not found, those that could not be searched for, and the allowed findings."""
     total = sum(counts.values(), Counter[Kind]())
-    n_looked_for = sum(total[kind] for kind in Kind if kind not in UNTOLD)
+    n_looked_for = sum(total[kind] for kind in Kind if kind not in INDISTINCT)
     lines = [
         f"no name of {', '.join(searched)} in any file: {n_looked_for:,} of {total.total():,} names are looked for "
         f"({_listed(total, [Kind.TELLING, *IN_CLAUSES])})"
     ]
     for source, of_source in counts.items():
-        if untold := _listed(of_source, UNTOLD):
+        if untold := _listed(of_source, INDISTINCT):
             lines.append(f"{source}: not told from ordinary words, and not looked for: {untold}")
     if findings.ordinary:
         shown = ", ".join(map(repr, sorted(findings.ordinary)[:_SHOWN]))
@@ -185,15 +185,15 @@ def _defined(counts: Mapping[str, Counter[str]]) -> list[str]:
     if not counts:
         return []
     total = sum(counts.values(), Counter[str]())
-    n_looked_for = total[RUNS] + total[WHOLE]
-    kinds = ", ".join(f"{total[key]:,} {key}" for key in (RUNS, WHOLE) if total[key])
+    n_looked_for = total[NGRAMS] + total[SHORT_DEFINITIONS]
+    kinds = ", ".join(f"{total[key]:,} {key}" for key in (NGRAMS, SHORT_DEFINITIONS) if total[key])
     lines = [
         f"no definition of {', '.join(counts)}: {n_looked_for:,} of {total.total():,} are looked for"
         f"{f' ({kinds})' if kinds else ''}"
     ]
     for source, of_source in counts.items():
-        if n := of_source[UNTOLD_DEFINITIONS]:
-            lines.append(f"{source}: not told from ordinary words, and not looked for: {n:,} {UNTOLD_DEFINITIONS}")
+        if n := of_source[INDISTINCT_DEFINITIONS]:
+            lines.append(f"{source}: not told from ordinary words, and not looked for: {n:,} {INDISTINCT_DEFINITIONS}")
     return lines
 
 

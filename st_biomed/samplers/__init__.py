@@ -17,8 +17,8 @@ from st_biomed.samplers.hard_negatives import HardNegativeBatches, HardNegativeB
 from st_biomed.samplers.hierarchy import HierarchyBatches, HierarchyBatchSampler, HierarchyPlan
 from st_biomed.samplers.mixing import RankAlignedBatchSampler, RankAlignedMixing
 from st_biomed.samplers.neighborhood import Neighborhood, NeighborSampler
+from st_biomed.samplers.pair_batches import PairBatches
 from st_biomed.samplers.shuffled import ShuffledBatches, ShuffledBatchSampler
-from st_biomed.samplers.sized_in_pairs import PairBatches
 from st_biomed.samplers.synonyms import SynonymBatches, SynonymBatchSampler, SynonymPlan
 
 __all__ = [

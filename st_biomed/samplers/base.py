@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, Unpack
 
 from sentence_transformers.base import DefaultBatchSampler
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 
 if TYPE_CHECKING:
     import torch
@@ -36,7 +36,7 @@ class EpochBatchSampler(DefaultBatchSampler):
 
     def __init__(self, dataset: Dataset, batch_size: int, **sampler_arguments: Unpack[SamplerArguments]) -> None:
         super().__init__(dataset, batch_size, **SamplerArguments(drop_last=True) | sampler_arguments)
-        check_whole("seed", self.seed, least=0)
+        check_integer("seed", self.seed, least=0)
         self.dataset = dataset
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_instance, check_whole
+from st_biomed.errors import InputError, check_instance, check_integer
 from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
 from st_biomed.samplers.batch_factories import TerminologyBatches
 from st_biomed.samplers.language_pairs import SynonymPairStrata
@@ -42,7 +42,7 @@ class GraphPlan:
     pivot_language: str | None = PIVOT
 
     def __post_init__(self) -> None:
-        check_whole("max_pairs_per_concept", self.max_pairs_per_concept)
+        check_integer("max_pairs_per_concept", self.max_pairs_per_concept)
 
 
 class GraphBatchSampler(EpochBatchSampler):

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from torch import Tensor
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 from st_biomed.samplers.neighborhood import MAX_NEIGHBORS, NeighborSampler
 from st_biomed.training_data.concept_graph import ConceptGraph
 
@@ -49,7 +49,7 @@ class GraphCollator:
         max_neighbors: Sequence[int] = (MAX_NEIGHBORS,),
         seed: int = 0,
     ) -> None:
-        check_whole("seed", seed, least=0)
+        check_integer("seed", seed, least=0)
         self.graph = graph
         self.preprocess = preprocess
         self.neighbors = NeighborSampler(graph, max_neighbors)

@@ -12,15 +12,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-import torch.distributed as dist
 from sentence_transformers.util import get_rank, get_world_size
 from transformers import TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.encoder.digest import model_digest
 from st_biomed.encoder.prompts import TaskInput
-from st_biomed.encoder.text_limit import LEAST, text_limit
-from st_biomed.errors import InputError, check_whole
+from st_biomed.encoder.text_limit import MIN_LENGTH, text_limit
+from st_biomed.errors import InputError, check_integer
 from st_biomed.files import lock
+from st_biomed.files.checkpoint_folders import checkpoint_folder
+from st_biomed.processes import from_first_process
 from st_biomed.samplers.epoch_callback import EpochCallback, samplers_of
 from st_biomed.samplers.hard_negatives import HardNegativeBatchSampler
 from st_biomed.samplers.neighbor_table import ABOUT, NeighborTable, nearest_rows, read_about
@@ -77,9 +78,9 @@ class HardNegativeCallback(EpochCallback):
         batch_size: int = 128,
         folder: str | Path | None = None,
     ) -> None:
-        check_whole("every", every, or_none=True)
-        check_whole("batch_size", batch_size)
-        check_whole("max_length", max_length, LEAST, or_none=True)
+        check_integer("every", every, or_none=True)
+        check_integer("batch_size", batch_size)
+        check_integer("max_length", max_length, MIN_LENGTH, or_none=True)
         self.every, self.prompt, self.max_length, self.batch_size = every, prompt, max_length, batch_size
         self.folder = None if folder is None else Path(folder)
         self._input = TaskInput(prompt or "")
@@ -136,7 +137,7 @@ class HardNegativeCallback(EpochCallback):
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         if not args.should_save or state.is_hyper_param_search:
             return
-        folder = Path(str(args.output_dir)) / f"checkpoint-{state.global_step}" / FOLDER
+        folder = checkpoint_folder(args, state) / FOLDER
         saved_with = model_digest(kwargs["model"])
         for i, sampler in enumerate(_samplers(kwargs["train_dataloader"])):
             if sampler.table is not None:
@@ -177,11 +178,11 @@ class HardNegativeCallback(EpochCallback):
                 rows = nearest_rows(
                     vectors, sampler.prototypes, sampler.width, candidates=sampler.candidates, device=model.device
                 )
-                table = NeighborTable(rows, sampler.items, model_digest(model), step, epoch)
+                table = NeighborTable(rows, sampler.rows_digest, model_digest(model), step, epoch)
                 if folder is not None:
                     table.save(folder)
                     (folder / "vectors.npy").unlink()
-        found = _from_first(None if folder is not None else table)
+        found = from_first_process(None if folder is not None else table)
         sampler.use(found if folder is None else NeighborTable.load(folder))
         logger.info("step %s: neighbors of %s prototypes found", step, f"{len(sampler.prototypes):,}")
 
@@ -252,15 +253,6 @@ def _first_process(model: SentenceTransformer) -> Iterator[bool]:
         yield first
 
 
-def _from_first(value: Any) -> Any:
-    """What the first process holds, for all of them."""
-    if get_world_size() == 1:
-        return value
-    held = [value]
-    dist.broadcast_object_list(held, src=0)
-    return held[0]
-
-
 def _samplers(dataloader: Any) -> list[HardNegativeBatchSampler]:
     """The samplers of a data loader that need neighbors."""
     return [sampler for sampler in samplers_of(dataloader) if isinstance(sampler, HardNegativeBatchSampler)]
@@ -270,7 +262,7 @@ def _restore(
     samplers: list[HardNegativeBatchSampler], model: SentenceTransformer, args: TrainingArguments, state: TrainerState
 ) -> None:
     """Take the tables of the checkpoint that training resumes from, where they are there and belong to the model."""
-    folders = [Path(str(args.output_dir)) / f"checkpoint-{state.global_step}"]
+    folders = [checkpoint_folder(args, state)]
     if isinstance(args.resume_from_checkpoint, str):
         folders.insert(0, Path(args.resume_from_checkpoint))
     weights = model_digest(model)

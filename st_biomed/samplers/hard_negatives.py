@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_instance, check_whole
+from st_biomed.errors import InputError, check_instance, check_integer
 from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
 from st_biomed.samplers.batch_factories import TerminologyBatches, cached_terminology
 from st_biomed.samplers.neighbor_table import NeighborTable
@@ -56,7 +56,7 @@ class HardNegativePlan:
 
     def __post_init__(self) -> None:
         for name in ("prototypes", "positives", "neighbors", "prototypes_per_concept"):
-            check_whole(name, getattr(self, name))
+            check_integer(name, getattr(self, name))
         for name in ("prototype_sources", "candidate_sources"):
             value = getattr(self, name)
             if not isinstance(value, (tuple, list)) or not all(isinstance(source, str) for source in value):
@@ -92,7 +92,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
     Attributes:
         prototypes: Rows that are prototypes, sorted, ``[P]``; they depend on the dataset and the seed.
         candidates: Rows that may be positives or neighbors, sorted; ``None`` for all.
-        items: Identifier of the dataset, the prototypes and the candidates.
+        rows_digest: Identifier of the dataset, the prototypes and the candidates.
         width: Number of neighbors per prototype that a table must have.
 
     Raises:
@@ -145,7 +145,7 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         sha = hashlib.sha256(f"{len(dataset)} {terminology.digest}".encode())
         for part in (self.rows.labels, self.prototypes, self.candidates):
             sha.update(b"" if part is None else part.astype(np.int64).tobytes())
-        self.items = sha.hexdigest()
+        self.rows_digest = sha.hexdigest()
         self.width = min(
             plan.positives + plan.neighbors + SPARE,
             (len(dataset) if self.candidates is None else len(self.candidates)) - 1,
@@ -163,10 +163,10 @@ class HardNegativeBatchSampler(EpochBatchSampler):
         Raises:
             InputError: The table was made for other rows or prototypes, or has too few neighbors.
         """
-        if table.items != self.items:
+        if table.rows_digest != self.rows_digest:
             raise InputError(
-                f"the neighbors were found among other rows or for other prototypes (items {table.items[:12]}, "
-                f"expected {self.items[:12]}): was the dataset or the seed another one?"
+                f"the neighbors were found among other rows or for other prototypes ({table.rows_digest[:12]}, "
+                f"expected {self.rows_digest[:12]}): was the dataset or the seed another one?"
             )
         if table.rows.shape != (len(self.prototypes), self.width):
             raise InputError(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_instance, check_name, check_number, check_whole
+from st_biomed.errors import InputError, check_instance, check_integer, check_name, check_number
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
 from st_biomed.samplers.batch_factories import TerminologyBatches, cached_terminology, dataset_fields
@@ -51,16 +51,16 @@ class HierarchyPlan:
     def __post_init__(self) -> None:
         if not 0 <= check_number("synonym_anchors", self.synonym_anchors) <= 1:
             raise InputError(f"synonym_anchors must be a share from 0 to 1, found {self.synonym_anchors}")
-        check_whole("names_per_partner", self.names_per_partner)
+        check_integer("names_per_partner", self.names_per_partner)
         if self.partners is not None and not isinstance(self.partners, (Sequence, Mapping)):
             raise InputError(f"partners must be a sequence or a mapping of integers, found {self.partners!r}")
         counts = self.partners.values() if isinstance(self.partners, Mapping) else self.partners or ()
         for count in counts:
-            check_whole("partners", count, 0)
+            check_integer("partners", count, 0)
         if self.anchor_repeats is not None:
             check_instance("anchor_repeats", self.anchor_repeats, Mapping)
             for repeats in self.anchor_repeats.values():
-                check_whole("anchor_repeats", repeats)
+                check_integer("anchor_repeats", repeats)
 
 
 class HierarchyBatchSampler(EpochBatchSampler):

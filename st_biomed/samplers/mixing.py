@@ -13,7 +13,7 @@ from sentence_transformers.base import MultiDatasetDefaultBatchSampler
 from sentence_transformers.util import get_world_size
 from torch.utils.data import BatchSampler, SequentialSampler
 
-from st_biomed.errors import InputError, check_number, check_whole
+from st_biomed.errors import InputError, check_integer, check_number
 
 if TYPE_CHECKING:
     import torch
@@ -52,7 +52,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         temperature: float = 1.0,
         shares: Sequence[float] = (),
     ) -> None:
-        check_whole("seed", seed, least=0)
+        check_integer("seed", seed, least=0)
         check_number("temperature", temperature, least=1.0)
         if shares and (temperature != 1 or len(shares) != len(batch_samplers) or not _positive(shares)):
             raise InputError(

@@ -15,7 +15,7 @@ from st_biomed.files.sealed import Seal
 from st_biomed.neighbors import nearest
 
 ROWS, ABOUT = "neighbors.npy", "neighbors.json"
-_SEAL = Seal(ABOUT, 2, "NeighborTable.save", "remove the folder, and the neighbors are found anew")
+_SEAL = Seal(ABOUT, 3, "NeighborTable.save", "remove the folder, and the neighbors are found anew")
 
 _QUERIES = 65_536  # prototypes compared at once: the vectors are read once for each such part
 
@@ -26,15 +26,15 @@ class NeighborTable:
 
     Attributes:
         rows: Rows of the dataset, nearest first, without the prototype itself, int32 ``[P, W]``; may be memory-mapped.
-        items: Identifier of the dataset and the prototypes.
-        weights: :func:`~st_biomed.encoder.digest.model_digest` of the model whose vectors were compared.
+        rows_digest: Identifier of the dataset and the prototypes.
+        model_digest: :func:`~st_biomed.encoder.digest.model_digest` of the model whose vectors were compared.
         step: Training steps of that model.
         epoch: Epoch of that model.
     """
 
     rows: np.ndarray
-    items: str
-    weights: str
+    rows_digest: str
+    model_digest: str
     step: int = 0
     epoch: int = 0
 
@@ -49,7 +49,13 @@ class NeighborTable:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing_file(folder / ROWS) as draft, draft.open("wb") as file:
             np.save(file, self.rows)  # a process that has mapped the old file keeps it
-        about = {"items": self.items, "weights": self.weights, "step": self.step, "epoch": self.epoch, **more}
+        about = {
+            "rows_digest": self.rows_digest,
+            "model_digest": self.model_digest,
+            "step": self.step,
+            "epoch": self.epoch,
+            **more,
+        }
         _SEAL.write(folder, about, [ROWS])
         return folder
 
@@ -64,7 +70,7 @@ class NeighborTable:
         _SEAL.check(folder, about, [ROWS])
         try:
             rows = np.load(folder / ROWS, mmap_mode="r", allow_pickle=False)
-            return cls(rows, about["items"], about["weights"], about["step"], about["epoch"])
+            return cls(rows, about["rows_digest"], about["model_digest"], about["step"], about["epoch"])
         except (OSError, ValueError, KeyError) as error:
             raise InputError(f"{folder}: cannot be read as a table of neighbors ({error})") from error
 

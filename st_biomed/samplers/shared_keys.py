@@ -1,4 +1,4 @@
-"""Draw members that share a key with some rows (concepts at one level, texts of one source) without listing them."""
+"""Uniform draws from the members that share a key with a row (concepts at one level, texts of one source)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from st_biomed.csr import CSR
 
 
 class SharedKeyMembers:
-    """The numbered candidates of each row; a number is looked up by binary search.
+    """The candidates of each row, which are not listed: a candidate is found from its number by binary search.
 
     A row's candidates are all its (key, member with that key) pairs. The row itself may be among them, and a member
     related in two ways occurs twice.

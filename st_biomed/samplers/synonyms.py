@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_instance, check_whole
+from st_biomed.errors import InputError, check_instance, check_integer
 from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
 from st_biomed.samplers.batch_factories import TerminologyBatches
 from st_biomed.samplers.language_pairs import SynonymPairStrata
@@ -41,8 +41,8 @@ class SynonymPlan:
     pivot_language: str | None = None
 
     def __post_init__(self) -> None:
-        check_whole("names_per_concept", self.names_per_concept, 2)
-        check_whole("max_pairs_per_concept", self.max_pairs_per_concept)
+        check_integer("names_per_concept", self.names_per_concept, 2)
+        check_integer("max_pairs_per_concept", self.max_pairs_per_concept)
         if self.pivot_language is not None and self.names_per_concept != 2:
             raise InputError(
                 f"pivot_language {self.pivot_language!r} needs names_per_concept=2, found {self.names_per_concept}"

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
-from st_biomed.files import check_output, read_whole, replacing
+from st_biomed.files import check_output, read_one_version, replacing
 from st_biomed.files.sealed import Seal
 from st_biomed.records import SourceInfo, Tally
 
@@ -80,7 +80,7 @@ def read_tables(
     Raises:
         InputError: Nothing saved there, another format, or a damaged file.
     """
-    return read_whole(folder, _read_tables)
+    return read_one_version(folder, _read_tables)
 
 
 def _read_tables(

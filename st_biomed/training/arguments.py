@@ -11,7 +11,7 @@ import torch
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import POOLINGS, computes_bf16, has_own_pooling, load_encoder
 from st_biomed.encoder.foreign_code import FLAG_HELP
-from st_biomed.encoder.text_limit import LEAST, check_limit
+from st_biomed.encoder.text_limit import MIN_LENGTH, check_limit
 from st_biomed.errors import InputError, check_name
 from st_biomed.modules.lora import check_lora
 from st_biomed.release.card import BiomedCard
@@ -76,7 +76,7 @@ class EncoderArguments(AveragingArguments):
         default=25,
         metadata=about(
             "maximum number of tokens of a name in training; measured and released with the base model's own limit",
-            at_least(LEAST),
+            at_least(MIN_LENGTH),
         ),
     )
     dropout: float | None = field(

@@ -9,6 +9,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
+from st_biomed.files.checkpoint_folders import checkpoint_folder
 
 
 class BestWeightsCallback(TrainerCallback):
@@ -41,7 +42,7 @@ class BestWeightsCallback(TrainerCallback):
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
         best = Path(state.best_model_checkpoint or "").name
-        if args.load_best_model_at_end and best == f"checkpoint-{state.global_step}":
+        if args.load_best_model_at_end and best == checkpoint_folder(args, state).name:
             self._digests = {best: model_digest(kwargs["model"])}
 
     def on_train_end(

@@ -18,6 +18,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from st_biomed.errors import InputError
 from st_biomed.files import synchronize
+from st_biomed.files.checkpoint_folders import checkpoint_folder
 from st_biomed.files.sealed import Seal
 
 FILES = "checkpoint_files.json"
@@ -140,8 +141,8 @@ class _WholeCheckpoints(TrainerCallback):
             dist.barrier()  # every process has written its random state
         if not args.should_save or state.is_hyper_param_search:
             return
-        work = Path(str(args.output_dir))
-        checkpoint = work / f"checkpoint-{state.global_step}"
+        checkpoint = checkpoint_folder(args, state)
+        work = checkpoint.parent
         seal(checkpoint)
         drop_set_aside(work)
         kept = {checkpoint.name, Path(state.best_model_checkpoint or "").name}

@@ -138,7 +138,7 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
     training = training if trainer is None else trainer.args
     writes = training is None or training.process_index == 0
     what = "the trained model" if averaging is None else "the averaged model"
-    called = what if training is not None and training.should_log else ""
+    label = what if training is not None and training.should_log else ""
     saved_beside = beside or {}
     peer = record.base_model if base_model == "" else base_model
     if writes:
@@ -168,13 +168,11 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
 
     def measure() -> Measured:
         if averaging is not None:
-            averaged = averaging.apply(model, says=bool(called))
+            averaged = averaging.apply(model, verbose=bool(label))
             record.add_averaging(averaged)
-            if called:
+            if label:
                 print(" ".join(averaging_sentences(averaged)), flush=True)
-        return (
-            suite.measure(model, called) if after is None else {name: {**figures} for name, figures in after.items()}
-        )
+        return suite.measure(model, label) if after is None else {name: {**figures} for name, figures in after.items()}
 
     found = finish(
         folders,

@@ -13,7 +13,8 @@ from torch import Tensor
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
-from st_biomed.losses.loss_parameters_callback import checkpoint_folder, resumed_checkpoint
+from st_biomed.files.checkpoint_folders import checkpoint_folder, resumed_checkpoint
+from st_biomed.losses.loss_parameters_callback import trainable_parameters
 
 FILE_NAME = "moving_average.safetensors"
 
@@ -52,17 +53,17 @@ class MovingAverageCallback(TrainerCallback):
         self.decay, self.eval_datasets = decay, eval_datasets
         self._n_measured, self._last_measured = 0, -1
         self.average: dict[str, Tensor] = {}
-        self._trained: dict[str, Tensor] = {}
+        self._before_average: dict[str, Tensor] = {}
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        parameters = _trained(kwargs["model"])
+        parameters = trainable_parameters(kwargs["model"])
         self.average = {
             name: parameter.detach().to(torch.promote_types(parameter.dtype, torch.float32), copy=True)
             for name, parameter in parameters.items()
         }
-        self._trained = {}
+        self._before_average = {}
         if state.global_step > 0:
             self._read(resumed_checkpoint(args, state))
 
@@ -75,7 +76,7 @@ class MovingAverageCallback(TrainerCallback):
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         with torch.no_grad():
-            for name, parameter in _trained(kwargs["model"]).items():
+            for name, parameter in trainable_parameters(kwargs["model"]).items():
                 shadow = self.average[name]
                 shadow.lerp_(parameter.to(shadow), 1 - self.decay)
         self._put_in_to_measure(control, kwargs["model"])
@@ -88,7 +89,7 @@ class MovingAverageCallback(TrainerCallback):
     def on_evaluate(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        if self._trained:
+        if self._before_average:
             self._n_measured += 1
             if self._n_measured >= self.eval_datasets:
                 self._put_back(kwargs["model"])
@@ -100,7 +101,7 @@ class MovingAverageCallback(TrainerCallback):
             )
 
     def on_save(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        if self._trained:  # the checkpoint has the average in their place
+        if self._before_average:  # the checkpoint has the average in their place
             raise InputError(
                 f"eval_datasets: expected {self.eval_datasets} to measure, found {self._n_measured}; give the callback their "
                 "number"
@@ -120,16 +121,18 @@ class MovingAverageCallback(TrainerCallback):
 
     def _put_in_to_measure(self, control: TrainerControl, model: SentenceTransformer) -> None:
         """Switch to the average before a measurement, in every process, since all of them embed texts."""
-        if control.should_evaluate and not self._trained:
-            self._trained = {name: parameter.detach().clone() for name, parameter in _trained(model).items()}
+        if control.should_evaluate and not self._before_average:
+            self._before_average = {
+                name: parameter.detach().clone() for name, parameter in trainable_parameters(model).items()
+            }
             self._n_measured = 0
             _write(model, self.average)
 
     def _put_back(self, model: SentenceTransformer) -> None:
         """Switch back to the trained weights."""
-        if self._trained:
-            _write(model, self._trained)
-            self._trained = {}
+        if self._before_average:
+            _write(model, self._before_average)
+            self._before_average = {}
 
     def _read(self, checkpoint: Path) -> None:
         """Read the average from a checkpoint."""
@@ -149,12 +152,8 @@ class MovingAverageCallback(TrainerCallback):
         self.average = {name: found[name].to(shadow) for name, shadow in self.average.items()}
 
 
-def _trained(model: SentenceTransformer) -> dict[str, torch.nn.Parameter]:
-    return {name: parameter for name, parameter in model.named_parameters() if parameter.requires_grad}
-
-
 @torch.no_grad()
 def _write(model: SentenceTransformer, values: dict[str, Tensor]) -> None:
     """Copy values into the trained parameters, rounded to their dtype."""
-    for name, parameter in _trained(model).items():
+    for name, parameter in trainable_parameters(model).items():
         parameter.copy_(values[name])

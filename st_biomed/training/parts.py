@@ -16,8 +16,8 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.losses.cached import CachedInfoNCELoss
 from st_biomed.losses.distilled import LabelMap
 from st_biomed.losses.info_nce import InfoNCELoss
+from st_biomed.losses.multi_similarity_arguments import MultiSimilarityArguments
 from st_biomed.losses.ordinal_arguments import OrdinalArguments
-from st_biomed.losses.preset_arguments import PresetArguments
 from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
 from st_biomed.samplers.definitions import DefinitionBatches
 from st_biomed.samplers.partner_arguments import PartnerArguments
@@ -92,7 +92,7 @@ class DefinitionArguments(EncoderArguments):
 
 
 @dataclass
-class PartArguments(PartnerArguments, OrdinalArguments, PresetArguments, DistanceArguments, EncoderArguments):
+class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments, DistanceArguments, EncoderArguments):
     """Settings of each part of a training. Section numbers refer to the HiPrBERT paper."""
 
     shared_concept_negatives: bool = field(

@@ -26,7 +26,7 @@ def principal_directions(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return mean, np.linalg.eigh(scatter)[1][:, ::-1]  # eigenvalues ascend
 
 
-def main_components(vectors: np.ndarray, n: int) -> np.ndarray:
+def project_onto_leading_components(vectors: np.ndarray, n: int) -> np.ndarray:
     r"""The projection of vectors onto their n leading principal components: :math:`\mu + V V^\top (x - \mu)`.
 
     The dimension stays the same, so that an encoder can learn the projected vectors without an additional layer. The

@@ -21,7 +21,7 @@ from st_biomed.training.readings import open_encoder_readings
 from st_biomed.training.text_part import TextPartArguments
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     """One of the trainings.
 
     Attributes:
@@ -106,7 +106,7 @@ class SeveralRunsArguments(TextPartArguments):
             "readings": open_encoder_readings(self),
         }
 
-    def planned_runs(self, parts: Sequence[str], seed: int) -> list[Run]:
+    def planned_runs(self, parts: Sequence[str], seed: int) -> list[PlannedRun]:
         """The trainings in their order: those with all parts, then those of each part alone, each with consecutive seeds.
 
         Args:
@@ -121,13 +121,13 @@ class SeveralRunsArguments(TextPartArguments):
         whole = replace(self, **itself)
         weight = 1 / (self.runs * (1 + len(alone) * self.alone_weight))
         runs = range(self.runs)
-        planned = [Run(f"run-{i + 1}", whole, weight, {"seed": seed + i}, free=("alone_steps",)) for i in runs]
+        planned = [PlannedRun(f"run-{i + 1}", whole, weight, {"seed": seed + i}, free=("alone_steps",)) for i in runs]
         steps = {} if self.alone_steps is None else {"max_steps": self.alone_steps}
         for part in alone:
             only: dict[str, Any] = {"parts": [part], "shares": [1.0], "distillation": 0.0, "distilled_texts": []}
             recipe = replace(whole, **only, corpus=self.corpus if part == "definitions" else [])
             planned += [
-                Run(
+                PlannedRun(
                     f"{part}-{i + 1}",
                     recipe,
                     self.alone_weight * weight,

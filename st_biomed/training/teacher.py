@@ -105,7 +105,7 @@ class TeacherVectors:
         new = np.unique(places[~self._known[places]])
         for start in range(0, len(new), PIECE):  # one piece at a time, so that only the table is in memory as a whole
             piece = new[start : start + PIECE]
-            self._vectors[piece] = self._halved(self._texts_of(piece))
+            self._vectors[piece] = self._as_float16(self._texts_of(piece))
             self._known[piece] = True
         if not isinstance(rows, slice):
             return self._vectors[places]
@@ -118,7 +118,7 @@ class TeacherVectors:
         wanted = rows.tolist()
         return list(self._texts[wanted]) if isinstance(self._texts, Column) else [self._texts[i] for i in wanted]
 
-    def _halved(self, texts: list[str]) -> np.ndarray:
+    def _as_float16(self, texts: list[str]) -> np.ndarray:
         """The vectors of texts, float16 ``[n, D]``."""
         with np.errstate(over="ignore"):
             vectors = self._mapped(self._embedded(texts)).astype(np.float16)

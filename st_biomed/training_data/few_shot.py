@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from datasets import Dataset, Features, Value
 
-from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.high_level_concepts import top_concepts
@@ -53,7 +53,7 @@ def few_shot_names(
             empty or under two concepts, or an argument out of range.
     """
     for name, value, least in (("shots", shots, 1), ("seed", seed, 0)):
-        check_whole(name, value, least)
+        check_integer(name, value, least)
     check_name("ambiguous", ambiguous, AMBIGUOUS)
     if isinstance(concepts, Terminology):
         concepts = top_concepts(concepts)

@@ -28,13 +28,13 @@ class Splits:
     """Three terminologies, and the split of each concept and text of the whole terminology.
 
     To measure on held-out sub-trees, take the distances from the hierarchy of the whole terminology, restricted to
-    ``np.flatnonzero(text_side == TEST)``. In the ``test`` terminology alone, the concepts above the sub-trees are
+    ``np.flatnonzero(text_split == TEST)``. In the ``test`` terminology alone, the concepts above the sub-trees are
     missing, and sibling sub-trees would appear unrelated.
 
     Attributes:
         train, dev, test: Terminologies with their own indices.
-        concept_side: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
-        text_side: The same for its texts, int8 ``[T]``; -1 for a text in no split (it equals a held-out name except
+        concept_split: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
+        text_split: The same for its texts, int8 ``[T]``; -1 for a text in no split (it equals a held-out name except
             for case).
         text_subtree: Number of a held-out sub-tree of each held-out text, int32 ``[T]``; -1 elsewhere.
         tally: Terms (concept-name pairs) kept, and dropped by reason.
@@ -43,8 +43,8 @@ class Splits:
     train: Terminology
     dev: Terminology
     test: Terminology
-    concept_side: np.ndarray
-    text_side: np.ndarray
+    concept_split: np.ndarray
+    text_split: np.ndarray
     text_subtree: np.ndarray
     tally: Tally
 
@@ -102,10 +102,10 @@ def split_by_subtree(
         )
     drawn = np.random.default_rng(seed).permutation(roots)
     drawn = np.concatenate([given, drawn[~np.isin(drawn, given)]])
-    concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
+    concept_split = np.zeros(terminology.n_concepts, dtype=np.int8)
     for chosen, side in ((drawn[n_test : n_test + n_dev], DEV), (drawn[:n_test], TEST)):
-        concept_side[chosen] = concept_side[hierarchy.children.reach(chosen)] = side
-    held_out = float((concept_side != TRAIN).mean())
+        concept_split[chosen] = concept_split[hierarchy.children.reach(chosen)] = side
+    held_out = float((concept_split != TRAIN).mean())
     if held_out < (n_dev + n_test) / len(roots) / 4:
         logger.warning(
             "%d of %d sub-trees are held out, and with them %.1f %% of the concepts: a few sub-trees hold most of them; "
@@ -114,7 +114,7 @@ def split_by_subtree(
             len(roots),
             100 * held_out,
         )
-    return _split(terminology, concept_side, _subtrees(hierarchy, drawn[: n_test + n_dev]))
+    return _split(terminology, concept_split, _subtrees(hierarchy, drawn[: n_test + n_dev]))
 
 
 def split_by_concept(
@@ -141,15 +141,15 @@ def split_by_concept(
         first[:] = len(rank)
         np.minimum.at(first, terminology.terms["concept"].to_numpy(), rank[column.indices.to_numpy()])
     rng = np.random.default_rng(seed)
-    concept_side = np.zeros(terminology.n_concepts, dtype=np.int8)
+    concept_split = np.zeros(terminology.n_concepts, dtype=np.int8)
     for source in np.unique(first[terminology.has_name]):
         drawn = rng.permutation(np.flatnonzero(terminology.has_name & (first == source)))
         n_dev, n_test = round(dev * len(drawn)), round(test * len(drawn))
-        concept_side[drawn[n_test : n_test + n_dev]] = DEV
-        concept_side[drawn[:n_test]] = TEST
-    if not all((concept_side == side).any() for side in (TRAIN, DEV, TEST)):
+        concept_split[drawn[n_test : n_test + n_dev]] = DEV
+        concept_split[drawn[:n_test]] = TEST
+    if not all((concept_split == side).any() for side in (TRAIN, DEV, TEST)):
         raise InputError(f"{terminology.n_concepts} concepts are too few for dev {dev:.3g} and test {test:.3g}")
-    return _split(terminology, concept_side, np.full(terminology.n_concepts, -1, dtype=np.int32))
+    return _split(terminology, concept_split, np.full(terminology.n_concepts, -1, dtype=np.int32))
 
 
 def without_benchmark(
@@ -201,10 +201,10 @@ def _given_roots(terminology: Terminology, roots: np.ndarray, codes: Sequence[st
     return np.array([concept_of[code] for code in codes], dtype=np.int64)
 
 
-def _split(terminology: Terminology, concept_side: np.ndarray, subtree: np.ndarray) -> Splits:
+def _split(terminology: Terminology, concept_split: np.ndarray, subtree: np.ndarray) -> Splits:
     """The three terminologies; a string goes where it is held out most."""
     concept, text = (terminology.terms[column].to_numpy() for column in ("concept", "text"))
-    side = concept_side[concept]
+    side = concept_split[concept]
     string = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()[text]
     latest = np.zeros(len(string), dtype=np.int8)
     np.maximum.at(latest, string, side)
@@ -215,17 +215,17 @@ def _split(terminology: Terminology, concept_side: np.ndarray, subtree: np.ndarr
     for own_part, other_part in ((TRAIN, DEV), (TRAIN, TEST), (DEV, TEST)):
         lost = ~kept & (side == own_part) & (latest[string] == other_part)
         tally.drop(f"{_NAMES[own_part]} names that are names in {_NAMES[other_part]} too", int(lost.sum()))
-    text_side = np.full(terminology.n_texts, -1, dtype=np.int8)
-    text_side[text[kept]] = side[kept]
+    text_split = np.full(terminology.n_texts, -1, dtype=np.int8)
+    text_split[text[kept]] = side[kept]
     text_subtree = np.full(terminology.n_texts, -1, dtype=np.int32)
     text_subtree[text[kept]] = subtree[concept[kept]]
     parts = []
     for at in (TRAIN, DEV, TEST):
         if not (kept & (side == at)).any():
             raise InputError(f"no string is left in {_NAMES[at]}: choose other shares, sub-trees or another seed")
-        parts.append(terminology.subset(concept_side == at, texts=text_side == at))
+        parts.append(terminology.subset(concept_split == at, texts=text_split == at))
     train_part, dev_part, test_part = parts
-    return Splits(train_part, dev_part, test_part, concept_side, text_side, text_subtree, tally)
+    return Splits(train_part, dev_part, test_part, concept_split, text_split, text_subtree, tally)
 
 
 def _subtrees(hierarchy: Hierarchy, roots: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 from st_biomed.terminology import Terminology
 
 _STAGE = "held-out relations"  # of the tallies
@@ -49,7 +49,7 @@ def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
     Raises:
         InputError: A number below 0, or every relation has one of these concepts, so none is left for training.
     """
-    check_whole("n", n, 0)
+    check_integer("n", n, 0)
     relations = terminology.relations
     if n >= relations.num_rows:
         raise InputError(f"{n:,} relations cannot be held out: the training terminology has {relations.num_rows:,}")

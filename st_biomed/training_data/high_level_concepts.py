@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, check_name, check_whole
+from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
 
-LARGEST = 21
+N_LARGEST = 21
 """"To make this setup directly comparable to our ICD-10 setup, we select the 21 largest concepts" (section 2.3)."""
 
 NAMES = ("preferred", "all")
@@ -124,7 +124,7 @@ def child_concepts(
     hierarchy: Hierarchy | Terminology,
     code: str,
     *,
-    largest: int | None = LARGEST,
+    largest: int | None = N_LARGEST,
     names: str = "preferred",
     codes: str = "all",
     leave_out: Collection[str] = (),
@@ -155,7 +155,7 @@ def child_concepts(
             with names.
     """
     hierarchy = _checked(hierarchy, names, codes)
-    check_whole("largest", largest, 2, or_none=True)
+    check_integer("largest", largest, 2, or_none=True)
     children = hierarchy.children.row(hierarchy.terminology.concept(code))
     _, below = hierarchy.children.take(children)
     _, above = hierarchy.parents.take(np.intersect1d(children, below))

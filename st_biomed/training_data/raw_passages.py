@@ -8,7 +8,7 @@ import pyarrow as pa
 from datasets import Dataset
 
 from st_biomed.corpus.raw_text import Document
-from st_biomed.errors import InputError, check_whole
+from st_biomed.errors import InputError, check_integer
 
 
 def passages_dataset(documents: Iterable[Document], words: int = 40) -> Dataset:
@@ -28,7 +28,7 @@ def passages_dataset(documents: Iterable[Document], words: int = 40) -> Dataset:
         >>> passages_dataset([Document("a", "one two three four five")], words=3)["text"][:]
         ['one two three', 'four five']
     """
-    check_whole("words", words, least=1)
+    check_integer("words", words, least=1)
     texts = list(dict.fromkeys(_passages(documents, words)))
     if not texts:
         raise InputError("no passages: the documents have no text")

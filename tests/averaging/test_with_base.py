@@ -1,4 +1,4 @@
-"""A trained encoder averaged with its base: by a number, and by what dev says."""
+"""A trained encoder averaged with its base: by a number, and by what dev verbose."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_dev_chooses_the_best_share_at_which_nothing_is_lost(model: SentenceTran
     dev = [Peak("near", 1.0, model), Peak("far", 0.3, model, largest=10.0)]
     averaging = AverageWithBase(model, "base", None, dev)
     set_first(model, 1.0)
-    data = averaging.apply(model, says=True)
+    data = averaging.apply(model, verbose=True)
     assert first(model) == pytest.approx(0.3)  # beyond .3 each step loses of one share what it gains of the other
     assert data["models"][-1]["weight"] == 0.3
     assert data["metrics"] == ["near_height", "far_height"]
@@ -99,7 +99,7 @@ def test_fewer_steps_are_measured_when_they_are_requested(model: SentenceTransfo
 
 
 def test_a_given_share_stays_the_given_one_with_a_curve(model: SentenceTransformer):
-    """Catches a curve that chooses, one without the released share, and a card that says dev chose it."""
+    """Catches a curve that chooses, one without the released share, and a card that verbose dev chose it."""
     arguments = AveragingArguments(average="0.8", average_curve=True, average_steps=4)
     arguments.check_averaging()
     averaging = arguments.averaging(model, "base", Peak("near", 0.3, model))

@@ -136,7 +136,7 @@ def resumed(folder: Path) -> object:
 
 def read_table(folder: Path) -> object:
     table = NeighborTable.load(folder)
-    return table.rows.tolist(), table.weights
+    return table.rows.tolist(), table.model_digest
 
 
 @pytest.fixture(scope="module")

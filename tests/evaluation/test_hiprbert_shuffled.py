@@ -25,7 +25,7 @@ def edges(terminology: Terminology) -> set[tuple[str, str]]:
 def test_concepts_of_training_change_places_and_held_out_trees_stay():
     """Would catch a control that shuffles what is measured, or that leaves the hierarchy of training as it was."""
     terminology = Terminology.read("toy")
-    side = split_by_subtree(terminology, depth=1, dev=0.25, test=0.25).concept_side
+    side = split_by_subtree(terminology, depth=1, dev=0.25, test=0.25).concept_split
     held_out = {terminology.codes[c] for c in np.flatnonzero(side)}
     control = shuffled(terminology, side == 0, 1)
     true, other = edges(terminology), edges(control)

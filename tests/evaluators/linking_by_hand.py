@@ -106,7 +106,7 @@ def at_angles(texts):
 
 
 def hand_made(**options) -> EntityLinkingEvaluator:
-    options = {"recall_ks": (2, 20), "refined": ["train", "dev"], "n_bootstrap": 0, **options}
+    options = {"recall_ks": (2, 20), "seen": ["train", "dev"], "n_bootstrap": 0, **options}
     return EntityLinkingEvaluator(dataset(ENTRIES, MENTIONS, **SPLITS), **options)
 
 

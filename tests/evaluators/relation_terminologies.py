@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from st_biomed import Terminology
-from st_biomed.evaluators import RelationDraw
+from st_biomed.evaluators import RelationDrawSettings
 from st_biomed.evaluators import draw_relation_pairs as drawn_by
 from st_biomed.records import SourceInfo, Term
 
@@ -13,7 +13,7 @@ def terminology(*records) -> Terminology:
 
 
 def draw_relation_pairs(terminology, relations=None, concepts=None, **settings):
-    return drawn_by(terminology, relations, RelationDraw(**settings), concepts=concepts)
+    return drawn_by(terminology, relations, RelationDrawSettings(**settings), concepts=concepts)
 
 
 def named(*codes: str) -> list[Term]:

@@ -55,8 +55,8 @@ def test_the_published_scoring_by_hand():
         # KRENT is no longer in the dictionary; e3 and e4 are two names, which still tie. flumpas is not Flumpas.
         ({"lower_case": False}, {"acc@1": 6 / 10, "exact_match_acc@1": 0.0, "n_refined": 9}),
         # The training mention is given itself.
-        ({"refined": SPLITS["train"]}, {"refined_acc@1": 3 / 7}),
-        ({"refined": SPLITS["train"][0]}, {"refined_acc@1": 3 / 7}),
+        ({"seen": SPLITS["train"]}, {"refined_acc@1": 3 / 7}),
+        ({"seen": SPLITS["train"][0]}, {"refined_acc@1": 3 / 7}),
     ],
     ids=str,
 )
@@ -68,15 +68,15 @@ def test_each_option_by_hand(options, wanted):
 def test_the_distant_set_leaves_out_what_resembles_a_seen_mention():
     """Catches E in the set, one letter of seven from a training mention, and a set that is not part of the refined one."""
     seen = [mention("Flumpas", "X1"), mention("dorzalk", "X2"), mention("krents", "X3"), mention("vosks", "X5")]
-    metrics = measured(refined=seen, distance=0.2)
+    metrics = measured(seen=seen, distance=0.2)
     assert {key: metrics[key] for key in ("n_refined", "n_distant", "distant_acc@1")} == {
         "n_refined": 7,
         "n_distant": 4,  # C D F G: not E (dorzals), J and K (krent)
         "distant_acc@1": 1 / 4,  # C
     }
-    assert "n_distant" not in measured(refined=seen)
-    with pytest.raises(InputError, match="distance 0.2 needs the mentions of refined=, which is empty"):
-        hand_made(refined=(), distance=0.2)
+    assert "n_distant" not in measured(seen=seen)
+    with pytest.raises(InputError, match="distance 0.2 needs the mentions of seen=, which is empty"):
+        hand_made(seen=(), distance=0.2)
 
 
 def test_a_concept_stands_where_its_best_name_stands():

@@ -135,7 +135,7 @@ def test_the_configuration_tells_which_accuracies_are_measured(other):
     ("options", "message"),
     [
         ({"split": "tests"}, "no split 'tests'; available are 'test', 'train', 'dev'"),
-        ({"refined": "tset"}, "no split 'tset'"),
+        ({"seen": "tset"}, "no split 'tset'"),
         ({"rank_unit": "names"}, "unknown rank_unit 'names'.*did you mean 'name'"),
         ({"similarity": "l2"}, "unknown similarity 'l2'"),
         ({"gold_match": "some"}, "zorb, split 'test': unknown gold_match 'some'"),

@@ -82,10 +82,10 @@ def test_relatedness_is_measured_beside(protocol: LinkingSettings, tiny_bert: Se
 
 def test_held_out_names_are_a_benchmark_too(tiny_bert: SentenceTransformer):
     suite = LinkingSuite(n_bootstrap=0)
-    suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+    suite.add_dataset(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
     assert suite.measure(tiny_bert)["held-out"]["held-out_n_mentions"] == 4
     with pytest.raises(InputError, match="two benchmarks have the name 'held-out'"):
-        suite.add(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
+        suite.add_dataset(hold_out_names(Terminology.read("toy"), n_dev=3, n_test=4).dataset, "held-out")
 
 
 def test_a_dictionary_may_name_its_form(protocol: LinkingSettings):

@@ -50,7 +50,7 @@ def test_the_evaluators_of_every_split_draw_documents():
     """Catches a benchmark whose raw form, dev part or evaluators in training have other units than its test."""
     suite = LinkingSuite([settings()], n_bootstrap=0)
     assert suite.dev is not None and len(suite.tests) == 2
-    suite.add(suite.tests[0].dataset, "added", by_document=True)
+    suite.add_dataset(suite.tests[0].dataset, "added", by_document=True)
     evaluators = [*suite.tests, *suite.dev.evaluators, *settings().dev_evaluators()]
     assert len(evaluators) == 6 and all(evaluator.by_document for evaluator in evaluators)
     test = suite.tests[1]

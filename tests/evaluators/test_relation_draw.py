@@ -12,7 +12,7 @@ import pytest
 
 from st_biomed import Terminology
 from st_biomed.errors import InputError
-from st_biomed.evaluators.relation.pairs import RelatedPairs
+from st_biomed.evaluators.relation.pairs import RelationPairSampler
 from st_biomed.records import Parent, Relation, SourceInfo, Tally, Term, Type
 from tests.evaluators.relation_terminologies import draw_relation_pairs, edges, named, terminology
 
@@ -66,7 +66,7 @@ def test_a_relation_whose_rows_are_gone_is_no_relation_that_lacks_pairs():
     """Catches relations of a larger terminology that its subset is said to lack, so that equal data have two results."""
     rows = [Relation("G:a", "near", "G:b"), Relation("G:c", "treats", "G:d"), Relation("G:c", "above", "G:d")]
     part = terminology(*named("G:a", "G:b", "G:c", "G:d"), *rows).subset(codes=["G:a", "G:b"])
-    assert RelatedPairs(part).relations == ["near"]
+    assert RelationPairSampler(part).relations == ["near"]
 
 
 def test_parents_are_isa_and_its_inverse_where_these_are_asked_for():
@@ -194,7 +194,7 @@ def test_only_pairs_up_to_the_last_negative_are_counted(toy):
 def test_many_concepts_are_drawn_from_evenly_and_without_repeats():
     """Catches a draw that prefers some concepts, and pairs of a concept with itself: 2,000 concepts have 2 M pairs."""
     codes = [f"G:{i:04}" for i in range(2000)]
-    draw = RelatedPairs(terminology(*named(*codes), Relation(codes[0], "near", codes[1])))
+    draw = RelationPairSampler(terminology(*named(*codes), Relation(codes[0], "near", codes[1])))
     heads, tails = draw.random(5000)
     assert len({frozenset(pair) for pair in zip(heads.tolist(), tails.tolist())}) == len(heads) > 95_000
     assert (heads != tails).all()
@@ -240,8 +240,8 @@ def test_two_processes_draw_the_same_pairs(toy):
     """Catches an order that comes from a set or a hash."""
     program = (
         "from st_biomed import Terminology\n"
-        "from st_biomed.evaluators import RelationDraw, draw_relation_pairs\n"
-        "settings = RelationDraw(negatives='type_matched', n_negatives=20, min_pairs=1, names_per_pair=2)\n"
+        "from st_biomed.evaluators import RelationDrawSettings, draw_relation_pairs\n"
+        "settings = RelationDrawSettings(negatives='type_matched', n_negatives=20, min_pairs=1, names_per_pair=2)\n"
         "drawn = draw_relation_pairs(Terminology.read('toy', trees=4), None, settings)\n"
         "print((drawn.positives, drawn.negatives))"
     )
@@ -255,7 +255,7 @@ def test_two_processes_draw_the_same_pairs(toy):
 
 def test_draws_for_different_purposes_differ(toy):
     """Catches one stream of random numbers that serves two draws: seeds [s, k] and [s, k, 0] are the same."""
-    draw = RelatedPairs(toy)
+    draw = RelationPairSampler(toy)
     streams = [draw._rng(purpose, label).random() for purpose in ("names", "sample") for label in ("", "a", "b")]
     assert len(set(streams)) == 6
 
@@ -263,7 +263,7 @@ def test_draws_for_different_purposes_differ(toy):
 def test_candidates_that_are_all_related_leave_nothing():
     glands = terminology(*named("G:a", "G:b"), Relation("G:a", "near", "G:b"))
     tally = Tally()
-    draw = RelatedPairs(glands)
+    draw = RelationPairSampler(glands)
     assert len(draw.unrelated(draw.random(5), 5, "x", tally).row) == 0
     assert tally.to_dict() == {"read": 1, "kept": 0, "dropped": {"related": 1}}
 

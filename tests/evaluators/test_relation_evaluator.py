@@ -11,7 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from st_biomed import Terminology
 from st_biomed.errors import InputError
-from st_biomed.evaluators import RelationDraw, RelationEvaluator, table_embedder
+from st_biomed.evaluators import RelationDrawSettings, RelationEvaluator, table_embedder
 from st_biomed.evaluators.relation.lists import HIPRBERT_28, HIPRBERT_CLINICAL
 from tests.contracts.evaluator_contract import EvaluatorContract
 
@@ -216,7 +216,7 @@ def toy() -> Terminology:
 
 def test_a_terminology_becomes_an_evaluator_of_names_or_of_codes(toy):
     """Catches names where a table of a graph has codes, and what was drawn that is not told."""
-    draws = [RelationDraw(keys=keys, n_negatives=30, seed=4) for keys in ("names", "codes")]
+    draws = [RelationDrawSettings(keys=keys, n_negatives=30, seed=4) for keys in ("names", "codes")]
     names, codes = (RelationEvaluator.from_terminology(toy, ["has_site", "treats"], draw) for draw in draws)
     assert set(names.texts) <= set(toy.strings) and set(codes.texts) <= set(toy.codes)
     for evaluator in (names, codes):
@@ -231,7 +231,7 @@ def test_a_terminology_becomes_an_evaluator_of_names_or_of_codes(toy):
 def test_relations_of_a_terminology_can_be_pooled_under_a_label(toy):
     """Catches a group of which a part is missing in silence."""
     groups = {"place": ["has_site", "adjacent_to", "treats"], "course": ["progresses_to"], "none": ["ddx"]}
-    evaluator = RelationEvaluator.from_terminology(toy, groups, RelationDraw(n_negatives=20))
+    evaluator = RelationEvaluator.from_terminology(toy, groups, RelationDrawSettings(n_negatives=20))
     pairs = toy.relations["relation"].to_pylist()
     assert {name: len(rows) for name, rows in evaluator.positives.items()} == {
         "place": pairs.count("has_site") + pairs.count("adjacent_to"),
@@ -241,7 +241,7 @@ def test_relations_of_a_terminology_can_be_pooled_under_a_label(toy):
 
 
 def test_power_and_matched_types_reach_the_metrics(toy):
-    draw = RelationDraw(negatives="type_matched", n_negatives=40, power=True, min_pairs=10)
+    draw = RelationDrawSettings(negatives="type_matched", n_negatives=40, power=True, min_pairs=10)
     evaluator = RelationEvaluator.from_terminology(toy, draw=draw, n_bootstrap=0)
     metrics = evaluator.measure(embedder(evaluator)[0])
     assert list(evaluator.positives) == ["has_site", "progresses_to"] and evaluator.missing == {"adjacent_to": 6}

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.metrics.distance_draws import MANY_SUBTREES
+from st_biomed.metrics.distance_resampler import MANY_SUBTREES
 from st_biomed.terminology import Terminology
 
 PROTOCOL = Path(__file__).parents[2] / "evaluation" / "benchmarks" / "icd10cm_tree.yaml"

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from st_biomed.few_shot.difference_tables import count_table, difference_tables, draw_table
-from st_biomed.few_shot.outcomes import Outcomes, Run
-from st_biomed.few_shot.paired_tests import DrawTest, adjusted, compared_with_input
+from st_biomed.few_shot.outcomes import FewShotRun, Outcomes
+from st_biomed.few_shot.paired_tests import DrawTest, compared_with_input
 from st_biomed.metrics import Units
+from st_biomed.metrics.holm import holm
 
 GIVEN = np.arange(6.0)
 INPUT = {"pairs": Units("pair", np.stack([np.array([1, 0, 3, 2, 5, 4.0]), GIVEN], axis=1), "spearman")}
@@ -47,10 +48,10 @@ def test_no_draws_are_no_tests():
     assert compared_with_input(INPUT, INPUT, n_resamples=0) == {}
 
 
-def run_of(name: str, shots: int, seed: int, difference: float, p: float) -> Run:
+def run_of(name: str, shots: int, seed: int, difference: float, p: float) -> FewShotRun:
     test = DrawTest(difference, difference - 0.1, difference + 0.1, p, 6, "pair")
     results = {"pairs": {"pairs_spearman": 0.5 + difference}}
-    return Run((name,), shots, seed, 8, 2, 1, 0.1, 0.1, results, (0.5, 0.5), {"pairs": test})
+    return FewShotRun((name,), shots, seed, 8, 2, 1, 0.1, 0.1, results, (0.5, 0.5), {"pairs": test})
 
 
 @pytest.fixture
@@ -69,7 +70,7 @@ def outcomes() -> Outcomes:
 
 def test_holms_procedure_is_over_all_draws_of_a_training_set(outcomes: Outcomes):
     """.01 * 4, .012 * 3 raised to .04, .04 * 2, .9. Catches a family of one number of names, or of all training sets."""
-    assert adjusted([run.tests["pairs"] for run in outcomes.runs[:4]]) == pytest.approx([0.04, 0.08, 0.04, 0.9])
+    assert holm([run.tests["pairs"].p for run in outcomes.runs[:4]]) == pytest.approx([0.04, 0.08, 0.04, 0.9])
     assert outcomes.adjusted_p("pairs", "A") == pytest.approx({(1, 0): 0.04, (1, 1): 0.08, (2, 0): 0.04, (2, 1): 0.9})
     assert outcomes.adjusted_p("pairs", "B") == {(1, 0): 0.04}
 

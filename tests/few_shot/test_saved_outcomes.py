@@ -11,17 +11,19 @@ import pytest
 
 from evaluation import fewshot_tables
 from st_biomed.errors import InputError
-from st_biomed.few_shot.outcomes import Outcomes, Run
+from st_biomed.few_shot.outcomes import FewShotRun, Outcomes
 from st_biomed.few_shot.paired_tests import DrawTest
 from st_biomed.few_shot.saved_outcomes import merged_outcomes
 
 
-def run_of(shots: int, seed: int, value: float, p: float) -> Run:
+def run_of(shots: int, seed: int, value: float, p: float) -> FewShotRun:
     tests = {"pairs": DrawTest(value - 0.5, -0.1, 0.4, p, 6, "pair")}
-    return Run(("A", "B"), shots, seed, 8, 2, 1, 0.1, 0.1, {"pairs": {"pairs_spearman": value}}, (0.5, 0.75), tests)
+    return FewShotRun(
+        ("A", "B"), shots, seed, 8, 2, 1, 0.1, 0.1, {"pairs": {"pairs_spearman": value}}, (0.5, 0.75), tests
+    )
 
 
-def saved(path: Path, runs: list[Run], **settings: object) -> Path:
+def saved(path: Path, runs: list[FewShotRun], **settings: object) -> Path:
     outcomes = Outcomes({"pairs": {"pairs_spearman": 0.5}}, {"pairs": "pairs_spearman"}, {"pairs": "pairs, Spearman"})
     outcomes.runs += runs
     outcomes.save(path, configuration={"seeds": [run.seed for run in runs], "margin": 0.1, **settings}, tuning={})

@@ -15,7 +15,7 @@ from st_biomed.files import (
     begin_anew,
     begun_in,
     finish_replacement,
-    read_whole,
+    read_one_version,
     remove,
     replace_text,
     replacing,
@@ -194,12 +194,12 @@ def test_what_is_read_is_of_one_version(tmp_path: Path):
     writer = Forked(write)
     found = {("0", "0")}
     while ("59", "59") not in found:
-        found.add(read_whole(folder, load))
+        found.add(read_one_version(folder, load))
     writer.result()
     assert len(found) > 2 and all(first == second for first, second in found)
     (folder / "first").unlink()
     with pytest.raises(InputError, match="damaged"):
-        read_whole(folder, load)
+        read_one_version(folder, load)
 
 
 def test_a_file_that_went_with_its_version_is_read_in_the_next_one(tmp_path: Path):
@@ -213,9 +213,9 @@ def test_a_file_that_went_with_its_version_is_read_in_the_next_one(tmp_path: Pat
             raise FileNotFoundError
         return version(folder)
 
-    assert read_whole(folder, load) == "new"
+    assert read_one_version(folder, load) == "new"
     with pytest.raises(FileNotFoundError):
-        read_whole(folder, lambda folder: (folder / "third").read_text())
+        read_one_version(folder, lambda folder: (folder / "third").read_text())
 
 
 def test_a_file_is_replaced_at_once(tmp_path: Path):

@@ -11,7 +11,7 @@ import pytest
 from st_biomed.kge import KGESettings, TrainedKGE, train_kge
 from st_biomed.kge.model_defaults import MODEL_DEFAULTS, ONE_VS_ALL_ENTITIES, Objective, default_objective
 from st_biomed.kge.scoring import MODELS
-from st_biomed.kge.settings import MODEL_NAMES, OF_MODEL
+from st_biomed.kge.settings import MODEL_DEPENDENT, MODEL_NAMES
 from tests.kge.graphs import wheel
 
 SMALL = {"dimension": 8, "batch_size": 64, "epochs": 2, "evaluate_every": 1, "patience": 0}
@@ -44,14 +44,14 @@ def test_a_large_graph_has_negatives(name: str) -> None:
     assert small == MODEL_DEFAULTS[name] and large == replace(small, loss="self_adversarial")
 
 
-@pytest.mark.parametrize("setting", OF_MODEL)
+@pytest.mark.parametrize("setting", MODEL_DEPENDENT)
 def test_what_is_given_has_priority(setting: str) -> None:
-    assert GIVEN.keys() == set(OF_MODEL) == set(asdict(MODEL_DEFAULTS["simple"]))
+    assert GIVEN.keys() == set(MODEL_DEPENDENT) == set(asdict(MODEL_DEFAULTS["simple"]))
     settings = KGESettings(model="simple", **{setting: GIVEN[setting]})  # type: ignore[arg-type]
     default = MODEL_DEFAULTS["simple"]
     assert getattr(default, setting) != GIVEN[setting]
     assert settings.objective(10) == replace(default, **{setting: GIVEN[setting]})
-    assert settings.of_model == tuple(name for name in OF_MODEL if name != setting)
+    assert settings.of_model == tuple(name for name in MODEL_DEPENDENT if name != setting)
 
 
 def test_zero_is_given_too() -> None:
@@ -72,7 +72,7 @@ def test_the_defaults_train_as_the_same_values_given(name: str) -> None:
     given = train_kge(wheel(), by_default.settings, device="cpu")
     assert asdict(MODEL_DEFAULTS[name]).items() <= asdict(by_default.settings).items()
     assert given.table.digest == by_default.table.digest
-    assert (by_default.of_model, given.of_model) == (OF_MODEL, ())
+    assert (by_default.of_model, given.of_model) == (MODEL_DEPENDENT, ())
 
 
 def test_the_record_tells_defaults_from_given_values(tmp_path: Path) -> None:

@@ -10,10 +10,10 @@ import torch
 
 from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings
-from st_biomed.kge.negatives import TrueTriples, draw_negatives
+from st_biomed.kge.negatives import TrueTriples, draw_entities
 from st_biomed.kge.objectives import nuclear_3_norm, self_adversarial
 from st_biomed.kge.scoring import MODELS
-from st_biomed.kge.steps import Epoch
+from st_biomed.kge.steps import EpochRunner
 from st_biomed.kge.trained import model_for
 from tests.kge.graphs import wheel
 
@@ -82,7 +82,7 @@ def test_corrupted_triples_that_are_true_are_known() -> None:
     known = {tuple(triple) for triple in triples.tolist()}
     true = TrueTriples(triples, 9, 3, torch.device("cpu"))
     given, relations = (torch.from_numpy(rng.integers(size, size=(2, 5))) for size in (9, 3))
-    candidates = draw_negatives(9, (2, 4), rng)
+    candidates = draw_entities(9, (2, 4), rng)
     for side in ("head", "tail"):
         found = true.among(given, relations, candidates, side)
         for k in range(2):
@@ -123,9 +123,9 @@ def test_the_loss_of_a_batch_is_that_of_its_triples_one_by_one(name: str, recipr
         reciprocal=reciprocal,
     )
     model = model_for(graph, settings)
-    epochs = Epoch(model, graph, settings)
+    epochs = EpochRunner(model, graph, settings)
     triples = torch.from_numpy(graph.train[:10])
-    negatives = draw_negatives(12, (2, 2, 3), np.random.default_rng(1))
+    negatives = draw_entities(12, (2, 2, 3), np.random.default_rng(1))
     known = {tuple(triple) for triple in graph.train.tolist()}
     expected, margin = 0.0, settings.objective(12).margin
     for i, (head, relation, tail) in enumerate(triples.tolist()):
@@ -151,7 +151,7 @@ def test_one_against_all_is_the_cross_entropy_of_both_ends(
         model="complex", dimension=4, loss="one_vs_all", n3=0.1, batch_size=64, reciprocal=reciprocal
     )
     model = model_for(graph, settings)
-    epochs = Epoch(model, graph, settings)
+    epochs = EpochRunner(model, graph, settings)
     triples = torch.from_numpy(graph.train)
     found = epochs._one_vs_all(triples)
     gradient = model.entities.weight.grad

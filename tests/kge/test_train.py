@@ -14,7 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators import LinkPredictionEvaluator
 from st_biomed.kge import KGESettings, KGETable, KnowledgeGraph, TrainedKGE, train_into, train_kge
 from st_biomed.kge.scoring import MODELS
-from st_biomed.kge.steps import Epoch
+from st_biomed.kge.steps import EpochRunner
 from st_biomed.kge.train import validation_mrr
 from st_biomed.kge.trained import CHECKPOINT, model_for
 from st_biomed.metrics.link_prediction import KnownTriples
@@ -91,7 +91,7 @@ def test_rows_updated_alone_learn_as_whole_tables_do(monkeypatch: pytest.MonkeyP
         monkeypatch.setattr("st_biomed.kge.steps._SPARSE_FROM", ratio)
         graph, settings = wheel(), replace(SMALL, batch_size=32)
         model = model_for(graph, settings)
-        epochs = Epoch(model, graph, settings)
+        epochs = EpochRunner(model, graph, settings)
         assert epochs.is_sparse is (ratio == 0)
         epochs.n_batches = 1
         epochs.run(0)
@@ -119,7 +119,7 @@ def test_every_training_triple_is_seen_each_epoch() -> None:
     """The last batch is filled up; would catch triples that are dropped with it."""
     graph = wheel()
     seen: list[torch.Tensor] = []
-    epochs = Epoch(model_for(graph, SMALL), graph, SMALL)
+    epochs = EpochRunner(model_for(graph, SMALL), graph, SMALL)
     original = epochs._sampled
     epochs._sampled = lambda triples, drawn: (seen.append(triples), original(triples, drawn))[1]  # type: ignore
     epochs.run(0)

@@ -18,7 +18,7 @@ from st_biomed.leaderboard.markdown_and_html import html_page, markdown
 from st_biomed.leaderboard.models import ModelSpec
 from st_biomed.leaderboard.result_tables import comparison_table, tables_of
 from st_biomed.leaderboard.results import ResultsFolder
-from st_biomed.leaderboard.run import Measured, measure
+from st_biomed.leaderboard.run import MeasuringReport, measure
 
 TERMS = [f"flumpa {i}" for i in range(12)]
 
@@ -116,7 +116,7 @@ def test_an_encoder_and_its_table_give_the_same_figures(tmp_path, benchmark, tin
 # ---------------------------------------------------------------------- reports
 
 
-def measured(tmp_path, benchmark, models) -> tuple[Measured, ResultsFolder]:
+def measured(tmp_path, benchmark, models) -> tuple[MeasuringReport, ResultsFolder]:
     folder = ResultsFolder(tmp_path / "out")
     return measure(models, [benchmark], folder), folder
 

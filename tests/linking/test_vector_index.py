@@ -11,7 +11,7 @@ from st_biomed.errors import InputError
 from st_biomed.linking import recall as recall_module
 from st_biomed.linking import vector_index
 from st_biomed.linking.recall import as_mentions, build_with_recall, tune_effort
-from st_biomed.linking.vector_index import VectorIndex, kinds_for, unit_rows
+from st_biomed.linking.vector_index import VectorIndex, kinds_for, rows_for_search
 
 RNG = np.random.default_rng(0)
 CENTERS = RNG.standard_normal((40, 16))
@@ -35,7 +35,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_exact_search_is_that_of_all_products(similarity: str, dtype: str) -> None:
     """Catches rows of a block taken for rows of the matrix, and squared distances taken for scores."""
-    rows, queries = (unit_rows(vectors, similarity) for vectors in (ROWS, QUERIES))
+    rows, queries = (rows_for_search(vectors, similarity) for vectors in (ROWS, QUERIES))
     rows = rows.astype(dtype)
     scores, found = VectorIndex(rows, "exact", similarity).search(queries, 7)
     expected = naive(rows.astype(np.float32), queries, similarity)
@@ -45,7 +45,7 @@ def test_exact_search_is_that_of_all_products(similarity: str, dtype: str) -> No
 
 def test_of_equal_rows_the_first_comes_first() -> None:
     """Catches an order that depends on blocks: three copies of one row lie in three of them."""
-    rows = unit_rows(ROWS[:500], "cosine")
+    rows = rows_for_search(ROWS[:500], "cosine")
     rows[[450, 220, 130]] = rows[7]
     for kind in ("exact", "hnsw"):
         _, found = VectorIndex.build(rows, kind, "cosine").search(rows[[7]], 4)
@@ -58,7 +58,7 @@ def test_an_approximate_index_finds_what_is_near_with_its_true_score(
     kind: str, similarity: str, tmp_path: Path
 ) -> None:
     """Catches codes that are not re-ranked: their scores are those of the matrix."""
-    rows, queries = (unit_rows(vectors, similarity) for vectors in (ROWS, QUERIES))
+    rows, queries = (rows_for_search(vectors, similarity) for vectors in (ROWS, QUERIES))
     index = VectorIndex.build(rows, kind, similarity)
     recall = tune_effort(index, queries, 0.95)
     assert recall.recall_at_1 >= 0.95
@@ -81,7 +81,7 @@ def test_an_approximate_index_finds_what_is_near_with_its_true_score(
 
 def test_the_least_effort_that_reaches_the_recall_is_taken() -> None:
     """Catches a tuning that always ends at the most effort, or at the first."""
-    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    rows, queries = (rows_for_search(vectors, "cosine") for vectors in (ROWS, QUERIES))
     index = VectorIndex.build(rows, "ivfpq", "cosine")
     easy, hard = tune_effort(index, queries, 0.01), tune_effort(index, queries, 1.0)
     assert easy.effort < hard.effort
@@ -94,7 +94,7 @@ def test_the_least_effort_that_reaches_the_recall_is_taken() -> None:
 def test_only_the_rows_that_may_be_found_are(kind: str, exact_up_to: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a filter that is applied behind the search: one row in fifteen may be found, and all five are."""
     monkeypatch.setattr(vector_index, "EXACT_UP_TO", exact_up_to)
-    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    rows, queries = (rows_for_search(vectors, "cosine") for vectors in (ROWS, QUERIES))
     allowed = np.arange(3, len(rows), 15)
     index = VectorIndex.build(rows, kind, "cosine")
     scores, found = index.search(queries, 5, allowed)
@@ -107,7 +107,7 @@ def test_only_the_rows_that_may_be_found_are(kind: str, exact_up_to: int, monkey
 
 def test_more_rows_than_there_are_or_than_a_graph_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "_DEEPEST", 50)
-    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS[:120], QUERIES))
+    rows, queries = (rows_for_search(vectors, "cosine") for vectors in (ROWS[:120], QUERIES))
     for kind in ("exact", "hnsw"):
         _, found = VectorIndex.build(rows, kind, "cosine").search(queries, 500)
         assert found.shape == (60, 120)
@@ -122,10 +122,10 @@ def test_kinds_by_size() -> None:
 
 def test_the_next_kind_is_taken_where_the_first_misses_the_recall(monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches an index that is kept although it finds too little, and a worse one that is kept as the last."""
-    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    rows, queries = (rows_for_search(vectors, "cosine") for vectors in (ROWS, QUERIES))
     assert build_with_recall(rows, ("ivfpq", "hnsw"), "cosine", queries, 0.5)[0].kind == "ivfpq"
     rng = np.random.default_rng(1)
-    rows, queries = (unit_rows(rng.standard_normal((n, 64)), "cosine") for n in (1500, 200))
+    rows, queries = (rows_for_search(rng.standard_normal((n, 64)), "cosine") for n in (1500, 200))
     index, recall = build_with_recall(rows, ("ivfpq", "hnsw"), "cosine", queries, 1.0)
     assert (index.kind, recall.effort) == ("hnsw", index.effort)
     monkeypatch.setattr(recall_module, "_EFFORTS", {"hnsw": [(4, 0)], "ivfpq": [(1, 1)]})
@@ -137,7 +137,7 @@ def test_the_next_kind_is_taken_where_the_first_misses_the_recall(monkeypatch: p
 def test_vectors_in_a_narrow_cone_are_found_by_their_codes(similarity: str) -> None:
     """Catches codes that tell how far a row reaches along what all rows share: they found 5 of 100 here."""
     rng = np.random.default_rng(1)
-    rows, queries = (unit_rows(1 + 0.05 * rng.standard_normal((n, 16)), similarity) for n in (1500, 100))
+    rows, queries = (rows_for_search(1 + 0.05 * rng.standard_normal((n, 16)), similarity) for n in (1500, 100))
     assert tune_effort(VectorIndex.build(rows, "ivfpq", similarity), queries, 0.95).recall_at_1 >= 0.9
 
 
@@ -145,7 +145,7 @@ def test_vectors_in_a_narrow_cone_are_found_by_their_codes(similarity: str) -> N
 def test_the_fewer_rows_may_be_found_the_greater_the_effort(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Catches a filtered search that looks into as many cells, or at as many nodes, as one of all rows."""
     monkeypatch.setattr(vector_index, "EXACT_UP_TO", 0)
-    rows, queries = (unit_rows(vectors, "cosine") for vectors in (ROWS, QUERIES))
+    rows, queries = (rows_for_search(vectors, "cosine") for vectors in (ROWS, QUERIES))
     allowed = np.arange(3, len(rows), 15)
     index = VectorIndex.build(rows, kind, "cosine")
     index.effort = 2
@@ -161,9 +161,9 @@ def test_unknown_names_are_refused() -> None:
 
 
 def test_unit_rows_leave_a_vector_of_zeros() -> None:
-    rows = unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]]), "cosine")
+    rows = rows_for_search(np.array([[3.0, 4.0], [0.0, 0.0]]), "cosine")
     np.testing.assert_allclose(rows, [[0.6, 0.8], [0.0, 0.0]], atol=1e-7)
-    np.testing.assert_array_equal(unit_rows(np.array([[3.0, 4.0]]), "dot"), [[3.0, 4.0]])
+    np.testing.assert_array_equal(rows_for_search(np.array([[3.0, 4.0]]), "dot"), [[3.0, 4.0]])
 
 
 def test_mistyped_names_lack_one_character_and_are_always_the_same() -> None:

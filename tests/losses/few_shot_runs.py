@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import TrainerCallback
 
 from st_biomed.losses import FewShotLoss, FewShotNegativesCallback, FewShotValidationCallback
-from st_biomed.losses.few_shot_comparisons import FewShotNames
+from st_biomed.losses.few_shot_names import FewShotNames
 
 SHOTS, CONCEPTS, WIDTH = 4, 3, 8
 

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from st_biomed.losses.graph_batch import GraphBatch
-from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphEncoder, GraphSAGE
+from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphEncoder, GraphSAGE
 from st_biomed.modules.published_graph_encoder import PublishedGATv2
 
 TEXTS = [

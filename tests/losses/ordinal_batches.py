@@ -22,6 +22,6 @@ def random_batch(seed: int, size: int = 9) -> tuple[Tensor, Tensor]:
     return embeddings, distances + distances.T
 
 
-def cosines(embeddings: Tensor, similarity: str = "cos") -> list[list[float]]:
+def cosines(embeddings: Tensor, similarity: str = "cosine") -> list[list[float]]:
     unit = embeddings / embeddings.norm(dim=1, keepdim=True)
-    return ((unit @ unit.T) if similarity == "cos" else (unit @ unit.T + 1) / 2).tolist()
+    return ((unit @ unit.T) if similarity == "cosine" else (unit @ unit.T + 1) / 2).tolist()

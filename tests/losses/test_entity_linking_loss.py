@@ -71,7 +71,7 @@ def test_parts_change_nothing(monkeypatch, num_sampled):
     loss = EntityLinkingLoss(None, ENTITIES, num_sampled=num_sampled)
     results = []
     for largest in (2**24, 20, 1):
-        monkeypatch.setattr(entity_linking, "LARGEST", largest)
+        monkeypatch.setattr(entity_linking, "MAX_BLOCK_ELEMENTS", largest)
         torch.manual_seed(0)
         results.append(value_and_gradient(loss, rows))
 
@@ -86,7 +86,7 @@ def test_parts_change_nothing(monkeypatch, num_sampled):
 
 def test_no_matrix_of_mentions_by_entities_is_kept(monkeypatch):
     """Catches a graph that holds every similarity until the backward pass."""
-    monkeypatch.setattr(entity_linking, "LARGEST", 700)
+    monkeypatch.setattr(entity_linking, "MAX_BLOCK_ELEMENTS", 700)
     saved = []
     with torch.autograd.graph.saved_tensors_hooks(lambda tensor: saved.append(tensor.numel()) or tensor, lambda t: t):
         loss = EntityLinkingLoss(None, torch.randn(5000, 6))

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError
 from st_biomed.losses.few_shot import FewShotLoss
-from st_biomed.losses.few_shot_comparisons import FewShotNames, FewShotStep, concept_prototypes
+from st_biomed.losses.few_shot_names import FewShotNames, FewShotStep, concept_prototypes
 from tests.contracts.loss_contract import LossContract
 
 NAMES = torch.tensor([[1, 0], [0.8, 0.6], [0, 1], [0.6, 0.8]])

@@ -12,7 +12,7 @@ from torch import nn
 from st_biomed.errors import InputError
 from st_biomed.losses import FewShotLoss, FewShotValidationCallback
 from st_biomed.losses.few_shot_callbacks import embed_vectors
-from st_biomed.losses.few_shot_comparisons import FewShotNames
+from st_biomed.losses.few_shot_names import FewShotNames
 from tests.losses.few_shot_runs import LABELS, TRAIN, VALIDATION, VALIDATION_LABELS, WIDTH, Residual, Run
 
 

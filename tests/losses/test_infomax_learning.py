@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from st_biomed.losses.deep_graph_infomax import DeepGraphInfomaxLoss, corrupted_edges
-from st_biomed.modules.graph_layers import GraphEncoder
+from st_biomed.modules.graph_encoder import GraphEncoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
 
 WIDTH, COMMUNITIES, MEMBERS, NEIGHBORS = 32, 4, 12, 3

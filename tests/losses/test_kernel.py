@@ -16,7 +16,7 @@ TERMS = [(0, -2.0), (1, 30.0), (1, -0.5), (2, 7.0)]
 
 @pytest.fixture(params=[0.0, 0.2, 1.0], ids=["all dense", "mixed", "all listed"])
 def few(request, monkeypatch) -> None:
-    monkeypatch.setattr(kernel, "FEW", request.param)
+    monkeypatch.setattr(kernel, "SPARSE_SHARE", request.param)
 
 
 @pytest.fixture(params=[1, 4, 100], ids="blocks of {}".format)
@@ -82,7 +82,7 @@ def test_large_matrices_are_mirrored_in_tiles():
     unit = unit_rows(torch.randn(300, 4, generator=generator, dtype=torch.float64))
     weights = torch.randn(300, 300, generator=generator, dtype=torch.float64)
     expected = (weights + weights.T) @ unit
-    torch.testing.assert_close(kernel._both_ways(unit, [], weights.clone()), expected)
+    torch.testing.assert_close(kernel._symmetric_product(unit, [], weights.clone()), expected)
 
 
 def test_learned_weights_get_their_gradient():

@@ -68,7 +68,7 @@ def test_golden_number_of_the_published_codes_form():
     assert value(loss) == pytest.approx(3.262405, abs=1e-6)
 
 
-@pytest.mark.parametrize("similarity", ["cos", "half"])
+@pytest.mark.parametrize("similarity", ["cosine", "half"])
 @pytest.mark.parametrize("group_size", [None, 4])
 @pytest.mark.parametrize("cuts", [[0, 1, 2], [1], [0, 3]], ids=str)
 def test_a_double_loop_over_the_formula_gives_the_same(cuts, group_size, similarity):

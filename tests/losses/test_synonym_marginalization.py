@@ -24,7 +24,7 @@ class TestSynonymMarginalizationContract(LossContract):
 
 class TestCosinesContract(LossContract):
     loss_class = SynonymMarginalizationLoss
-    arguments = {"similarity": "cos", "scale": 10.0, "reduction": "mean_all"}
+    arguments = {"similarity": "cosine", "scale": 10.0, "reduction": "mean_all"}
     nothing_to_learn = NOTHING_MINED
 
 
@@ -40,14 +40,14 @@ def test_golden_numbers():
     assert value(VECTORS, CLASSES) == pytest.approx(0.957474, abs=1e-6)
     twice = VECTORS * 2  # inner products are four times as large, cosines are not
     assert value(twice, CLASSES) == pytest.approx(value(VECTORS, CLASSES, scale=4.0), abs=1e-9)
-    assert value(twice, CLASSES, similarity="cos") == pytest.approx(value(VECTORS, CLASSES), abs=1e-9)
+    assert value(twice, CLASSES, similarity="cosine") == pytest.approx(value(VECTORS, CLASSES), abs=1e-9)
 
 
 def test_on_the_sphere_it_is_nca_with_half_the_scale():
     """``d^2 = 2 - 2 S``; catches a share of the positives alone."""
     for embeddings, labels in batches():
         expected = NCALoss(None, 2.0, miner=None).compute_loss_from_embeddings([embeddings], labels).item()
-        assert value(embeddings, labels, scale=4.0, similarity="cos") == pytest.approx(expected, abs=1e-9)
+        assert value(embeddings, labels, scale=4.0, similarity="cosine") == pytest.approx(expected, abs=1e-9)
 
 
 def test_mentions_pick_among_names_alone():
@@ -79,7 +79,7 @@ def test_a_miner_takes_cosines_whatever_the_similarity(miner: TripletMarginMiner
     ("options", "message"),
     [
         ({"scale": 0.0}, "scale"),
-        ({"similarity": "cosine"}, "unknown similarity 'cosine'"),
+        ({"similarity": "cos"}, "unknown similarity 'cos'.*did you mean 'cosine'"),
         (
             {name: torch.ones(3) for name in ("mentions", "names")},
             "mentions must be a tensor of booleans, found torch.float32",

@@ -12,8 +12,8 @@ from st_biomed.errors import InputError
 from st_biomed.metrics import Units, load_units, save_units
 from st_biomed.metrics.pair_strata import PairStrata
 from st_biomed.metrics.relation_auc import relation_rows
-from st_biomed.metrics.relation_draws import MANY_RELATIONS, RelationAUCResampler
 from st_biomed.metrics.relation_groups import relation_groups
+from st_biomed.metrics.relation_resampler import MANY_RELATIONS, RelationAUCResampler
 
 
 def with_inverses(positives, negatives, own: bool) -> np.ndarray:

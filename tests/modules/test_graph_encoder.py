@@ -12,11 +12,11 @@ from torch.nn.functional import gelu, leaky_relu
 from torch_geometric.nn import RGCNConv
 
 from st_biomed.errors import InputError
+from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphEncoder, GraphSAGE
 from st_biomed.modules.graph_edges import distinct_edges, side_by_side
-from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphEncoder, GraphSAGE
+from st_biomed.modules.graph_encoders_by_name import GRAPH_ENCODERS, load_graph_encoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
 from st_biomed.modules.relational_convolution import EdgewiseRGCNConv
-from st_biomed.modules.saved_graph_encoder import GRAPH_ENCODERS, load_graph_encoder
 
 WIDTH, N, RELATIONS = 8, 7, 5
 

@@ -8,9 +8,9 @@ from torch import Tensor
 from torch.nn.functional import cosine_similarity, dropout, gelu, leaky_relu, normalize
 
 from st_biomed.errors import InputError
-from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphEncoder, GraphSAGE
+from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphEncoder, GraphSAGE
+from st_biomed.modules.graph_encoders_by_name import load_graph_encoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
-from st_biomed.modules.saved_graph_encoder import load_graph_encoder
 from tests.modules.test_graph_encoder import EDGES, RELATIONS, TYPES, WIDTH, N, states
 
 MAKE = {

@@ -10,7 +10,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
 from st_biomed.modules.fasttext_binary import FastTextBinary
-from st_biomed.modules.name_tokens import name_tokenizer, shown, tokens_of
+from st_biomed.modules.name_tokens import name_tokenizer, tokens_of, without_prefix
 from st_biomed.modules.word_vectors import word_coverage, word_vectors_encoder
 from tests.fresh import run_fresh
 from tests.modules.fasttext_files import fasttext_bytes, random_matrix, write
@@ -63,7 +63,7 @@ def test_of_several_cases_the_lower_one_counts(tmp_path):
 )
 def test_words_are_split_as_the_paper_shows(name, words):
     """Its Table 4 has the first two; catches words that punctuation sticks to."""
-    assert [shown(token) for token in tokens_of(name_tokenizer({}), name)] == words
+    assert [without_prefix(token) for token in tokens_of(name_tokenizer({}), name)] == words
 
 
 FRESH = """
@@ -110,7 +110,7 @@ def test_coverage_is_of_word_vectors_only(tiny_bert):
 def test_only_the_words_of_names_are_kept(vec):
     """Catches a table of two million words for three hundred names."""
     model = word_vectors_encoder(vec, names=["Fever of the ear", "unheardof"])
-    assert sorted(map(shown, model[0].tokenizer.get_vocab())) == ["ear", "fever"]
+    assert sorted(map(without_prefix, model[0].tokenizer.get_vocab())) == ["ear", "fever"]
     np.testing.assert_allclose(model.encode(["ear fever", "glorp"]), [[0.75, 6], [0, 0]])
 
 

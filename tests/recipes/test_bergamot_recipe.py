@@ -15,7 +15,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 
 from recipes import bergamot
 from st_biomed.modules.graph_arguments import GRAPHS
-from st_biomed.modules.saved_graph_encoder import load_graph_encoder
+from st_biomed.modules.graph_encoders_by_name import load_graph_encoder
 from st_biomed.records import SourceInfo, Term
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology

@@ -174,7 +174,7 @@ def test_the_runs_share_the_vectors_of_their_teacher(tiny_bert_folder: Path, tmp
     parts = (*open_encoder.PARTS, "texts")
     embedded: list[str] = []
     samples: list[int] = []
-    real, fit = TeacherVectors._halved, AllButTheTop.fit
+    real, fit = TeacherVectors._as_float16, AllButTheTop.fit
 
     def halved(teacher: TeacherVectors, texts: list[str]):
         embedded.extend(texts)
@@ -188,7 +188,7 @@ def test_the_runs_share_the_vectors_of_their_teacher(tiny_bert_folder: Path, tmp
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(TeacherVectors, "_halved", halved)
+        patch.setattr(TeacherVectors, "_as_float16", halved)
         patch.setattr(AllButTheTop, "fit", fitted)
         with pytest.MonkeyPatch.context() as once:
             once.setattr(open_encoder, "average_encoders", interrupted)

@@ -14,7 +14,14 @@ from zorb_terms import OPEN, ZORB
 
 from st_biomed.errors import InputError
 from st_biomed.records import Definition, Term
-from st_biomed.release.definition_search import RUN, RUNS, UNTOLD, WHOLE, count_definitions, find_definitions
+from st_biomed.release.definition_search import (
+    INDISTINCT,
+    NGRAM_WORDS,
+    NGRAMS,
+    SHORT_DEFINITIONS,
+    count_definitions,
+    find_definitions,
+)
 from st_biomed.release.privacy import check_training_arguments, judge
 from st_biomed.release.recheck import recheck
 from st_biomed.release.run_record import RunRecord
@@ -62,8 +69,8 @@ def test_an_honest_release_has_none(breaches) -> None:
         LONG,
         f"see: {LONG.upper()}",
         LONG.replace(" ", "\n"),
-        " ".join(LONG.split()[5 : 5 + RUN]),  # a run of words, cut at both ends
-        f"It is said that {' '.join(LONG.split()[-RUN:])}",
+        " ".join(LONG.split()[5 : 5 + NGRAM_WORDS]),  # a run of words, cut at both ends
+        f"It is said that {' '.join(LONG.split()[-NGRAM_WORDS:])}",
         LONG[:70],  # cut in a word
         LONG.replace("frumious", "<b>frumious</b>").replace("third", "2nd"),
         LONG.replace(",", " -").replace("swelling", "swélling"),
@@ -90,7 +97,7 @@ def test_each_file_and_definition_is_one_line(release: Path, breaches) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        " ".join(LONG.split()[5 : 4 + RUN]),  # a word fewer
+        " ".join(LONG.split()[5 : 4 + NGRAM_WORDS]),  # a word fewer
         " ".join(reversed(LONG.split())),
         "A tove that is frumious.",
         TINY,
@@ -106,7 +113,7 @@ def test_what_an_open_source_says_too_is_excused(release: Path, breaches) -> Non
     append(release / "README.md", f"{LONG} {SHORT}")
     assert len(breaches()) == 2
     assert breaches(defined(OPEN, [f"Some say: {LONG}", SHORT])) == []
-    run = " ".join(LONG.split()[5 : 5 + RUN])
+    run = " ".join(LONG.split()[5 : 5 + NGRAM_WORDS])
     assert len(breaches(defined(OPEN, [run, SHORT]))) == 1, "of the other runs nobody else has one"
     assert breaches(defined(OPEN, [LONG], names=[SHORT])) == []
 
@@ -134,7 +141,7 @@ def test_definitions_in_training_arguments_are_refused(tmp_path: Path) -> None:
 def test_what_is_looked_for_is_counted_and_told(release: Path, trained) -> None:
     """Catches a verdict that claims to have looked for "Toves."."""
     licensed = defined()
-    assert count_definitions([licensed, defined(OPEN)]) == {"ZORB": {RUNS: 1, WHOLE: 1, UNTOLD: 1}}
+    assert count_definitions([licensed, defined(OPEN)]) == {"ZORB": {NGRAMS: 1, SHORT_DEFINITIONS: 1, INDISTINCT: 1}}
     record = RunRecord("x", "example/tiny-bert", {}, 0, [licensed])
     run = {**trained.run, "terminologies": record.to_dict()["terminologies"], "configuration": {}}
     assert recheck(release, run, [licensed]).splitlines()[1:3] == [

@@ -41,5 +41,5 @@ def sampler(terminology, plan=PLAN, dataset=None, *, vectors=None, seed=0) -> Ha
     if vectors is None:
         vectors = np.random.default_rng(7).normal(size=(len(dataset), 8))
     rows = nearest_rows(vectors.astype(np.float32), made.prototypes, made.width, candidates=made.candidates)
-    made.use(NeighborTable(rows, made.items, "weights"))
+    made.use(NeighborTable(rows, made.rows_digest, "weights"))
     return made

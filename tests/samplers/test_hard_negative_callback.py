@@ -71,11 +71,11 @@ def test_neighbors_are_those_of_the_current_weights(tiny_bert):
         assert tiny_bert.training
         tables.append(made.table)
         assert agreement(made.table.rows, nearest_by_hand(tiny_bert, made)) > 0.99
-        assert made.table.weights == model_digest(tiny_bert) and (made.table.step, made.table.epoch) == (3, 1)
+        assert made.table.model_digest == model_digest(tiny_bert) and (made.table.step, made.table.epoch) == (3, 1)
         tiny_bert.train()
         shake(tiny_bert)
     assert agreement(tables[0].rows, tables[1].rows) < 0.9
-    assert tables[0].weights != tables[1].weights
+    assert tables[0].model_digest != tables[1].model_digest
     tiny_bert.truncate_dim = 2  # losses train all dimensions
     HardNegativeCallback().refresh(made, tiny_bert)
     assert tiny_bert.truncate_dim == 2 and agreement(made.table.rows, nearest_by_hand(tiny_bert, made)) > 0.99
@@ -143,7 +143,7 @@ class Watch(HardNegativeCallback):
 
     def refresh(self, sampler, model, number=0, **options):
         super().refresh(sampler, model, number, **options)
-        assert sampler.table.weights == model_digest(model)
+        assert sampler.table.model_digest == model_digest(model)
         self.made.append((options["step"], options["epoch"]))
 
 
@@ -187,7 +187,7 @@ def test_every_epoch_has_the_neighbors_of_its_beginning(run):
 def test_a_checkpoint_says_what_its_neighbors_come_from_and_holds_no_text(run):
     folder = run[2] / "checkpoint-4"
     about = json.loads((folder / "hard_negatives/0/neighbors.json").read_text("utf-8"))
-    assert (about["step"], about["epoch"]) == (0, 0) and about["weights"] != about["saved_with"]
+    assert (about["step"], about["epoch"]) == (0, 0) and about["model_digest"] != about["saved_with"]
     content = (folder / "training_args.bin").read_bytes()
     assert len(content) < 50_000 and not [text for text in TOY.strings if len(text) > 8 and text.encode() in content]
 

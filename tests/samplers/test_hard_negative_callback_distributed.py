@@ -26,7 +26,7 @@ def process(rank: int, model_folder: str, out: str) -> dict[str, Any]:
 
         def refresh(self, sampler, model, number=0, **options):
             super().refresh(sampler, model, number, **options)
-            self.tables.append((sampler.table.rows.copy(), sampler.table.weights))
+            self.tables.append((sampler.table.rows.copy(), sampler.table.model_digest))
 
     callback = Keep()
     loss = train(Path(out) / "run", Path(model_folder), callback, save_strategy="no")

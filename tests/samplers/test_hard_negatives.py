@@ -197,7 +197,7 @@ def test_other_neighbors_are_other_batches():
     made.set_epoch(1)
     running = iter(made)
     first = next(running)
-    made.use(NeighborTable(rows, made.items, "other weights"))
+    made.use(NeighborTable(rows, made.rows_digest, "other weights"))
     second = next(running)
     after = batches(made, 1)
     assert first == before[0] != after[0] and second == after[1] != before[1]
@@ -257,7 +257,7 @@ def test_prototypes_of_some_sources_are_all_of_their_names_that_have_company():
     made = sampler(terminology, replace(PLAN, prototype_sources=("MENTIONS",)))
     expected = [f"mention 0 {n}" for n in range(5)] + ["name 1 0"]
     assert [terminology.strings[row] for row in made.prototypes] == expected
-    assert made.items != sampler(terminology).items
+    assert made.rows_digest != sampler(terminology).rows_digest
     with pytest.raises(InputError, match="unknown source 'MENTION': allowed are"):
         sampler(terminology, replace(PLAN, prototype_sources=("MENTION",)))
 
@@ -274,6 +274,6 @@ def test_positives_and_neighbors_of_some_sources_are_their_names():
             anchor, synonym, *others = (terminology.strings[row] for row in group)
             assert anchor.startswith("mention") and synonym.split()[:2] == ["name", anchor.split()[1]]
             assert len(others) == 4 and all(other.startswith("name") for other in others)
-    assert made.items != sampler(terminology, replace(plan, candidate_sources=())).items
+    assert made.rows_digest != sampler(terminology, replace(plan, candidate_sources=())).rows_digest
     with pytest.raises(InputError, match="batch_size 44 is too large: 36 of 72 rows are of NAMES"):
         sampler(terminology, replace(plan, neighbors=20))

@@ -37,10 +37,10 @@ class TestNearestRows:
 class TestTable:
     def test_it_is_saved_and_mapped(self, tmp_path):
         made = sampler(TOY)
-        table = NeighborTable(made.table.rows, made.items, "w", 7, 2)
+        table = NeighborTable(made.table.rows, made.rows_digest, "w", 7, 2)
         again = NeighborTable.load(table.save(tmp_path / "table"))
         assert isinstance(again.rows, np.memmap)
-        assert (again.items, again.weights, again.step, again.epoch) == (made.items, "w", 7, 2)
+        assert (again.rows_digest, again.model_digest, again.step, again.epoch) == (made.rows_digest, "w", 7, 2)
         before = batches(made, 1)
         made.use(again)
         assert batches(made, 1) == before
@@ -51,14 +51,14 @@ class TestTable:
         with pytest.raises(InputError, match="were found among other rows or for other prototypes"):
             made.use(sampler(TOY, seed=1).table)
         with pytest.raises(InputError, match=r"neighbors must have shape \[\d+, 23\], found \[2, 3\]"):
-            made.use(NeighborTable(np.zeros((2, 3), np.int32), made.items, "w"))
+            made.use(NeighborTable(np.zeros((2, 3), np.int32), made.rows_digest, "w"))
 
     @pytest.mark.parametrize(
         ("content", "message"),
         [
             (None, "no neighbors.json in it; expected a folder written by"),
             ("{", r"neighbors.json: damaged \(JSONDecodeError\); remove the folder"),
-            ('{"items": "x"}', "neighbors.json: is of format unknown, this version reads"),
+            ('{"rows_digest": "x"}', "neighbors.json: is of format unknown, this version reads"),
         ],
     )
     def test_what_is_no_table_is_named(self, tmp_path, content, message):

@@ -269,7 +269,7 @@ from st_biomed.terminology import Terminology
 toy = Terminology.read("toy")
 drawn = [list(make(toy)(names_dataset(toy), 16, True, seed=5)) for make in (SynonymBatches.of, HierarchyBatches.of)]
 drawn.append(relation_pairs(toy, max_concept_pairs=20)["label"][:])
-drawn.append(split_by_subtree(toy, depth=1).text_side.tolist())
+drawn.append(split_by_subtree(toy, depth=1).text_split.tolist())
 """
 
 

@@ -10,7 +10,7 @@ import torch
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators.mcsm.evaluator import MCSMEvaluator
-from st_biomed.evaluators.relation.pairs import RelatedPairs
+from st_biomed.evaluators.relation.pairs import RelationPairSampler
 from st_biomed.evaluators.tree.pairs import draw_pairs
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.hierarchy.concept_types import ConceptTypes
@@ -166,7 +166,7 @@ def test_sub_trees_below_a_nameless_root_are_held_out_with_it(terminology: Termi
     assert len(nameless(splits.train)) == 3
     assert len(nameless(splits.test)) == 1
     whole = Hierarchy(terminology)
-    _, distances = draw_pairs(whole, splits.text_side == 2, distances=[0, 1], seed=1)
+    _, distances = draw_pairs(whole, splits.text_split == 2, distances=[0, 1], seed=1)
     assert np.bincount(distances).tolist() == [12, 54]
     by_concept = split_by_concept(terminology, dev=0.25, test=0.25)
     assert (by_concept.dev.n_concepts, by_concept.test.n_concepts) == (4, 4)
@@ -196,12 +196,12 @@ def test_nothing_measures_links_or_holds_out_a_nameless_concept(terminology: Ter
     held_out = hold_out_names(terminology, n_dev=2, n_test=2, n_dictionary=8)
     assert len(held_out.dataset.dictionary.ids) == 8
     assert nameless(held_out.train) == nameless(terminology)
-    pairs = RelatedPairs(terminology)
+    pairs = RelationPairSampler(terminology)
     assert pairs.positives(["isa", "inverse_isa"], 100, Tally())[0].size == 0
     heads, tails = pairs.random(50)
     assert terminology.has_name[heads].all()
     assert terminology.has_name[tails].all()
-    by_code = RelatedPairs(terminology, keys="codes")
+    by_code = RelationPairSampler(terminology, keys="codes")
     assert len(by_code.positives(["isa"], 100, Tally())[0]) == 20
     typed = ConceptTypes.from_branches(Hierarchy(terminology), children_of="S:0")
     assert len(MCSMEvaluator.from_terminology(terminology, typed, keep_untyped=True).texts) == 16

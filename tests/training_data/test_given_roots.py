@@ -27,7 +27,7 @@ def test_given_roots_are_test_and_dev_is_drawn_from_the_others(seed: int):
     """Would catch a given root that the draw of dev takes as well, and a draw of test beside the given ones."""
     terminology = forest()
     split = split_by_subtree(terminology, depth=1, test_roots=["X:07", "X:03"], test=4, dev=9, seed=seed)
-    held_out = {at: {terminology.codes[c] for c in np.flatnonzero(split.concept_side == at)} for at in (DEV, TEST)}
+    held_out = {at: {terminology.codes[c] for c in np.flatnonzero(split.concept_split == at)} for at in (DEV, TEST)}
     assert held_out[TEST] == {f"X:{root}{leaf}" for root in ("03", "07") for leaf in ("", ".a", ".b")}
     assert len(held_out[DEV]) == 9 * 3 and not held_out[DEV] & held_out[TEST]
     text = terminology.strings.index("leaf 7 a")

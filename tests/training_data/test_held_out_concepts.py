@@ -28,7 +28,7 @@ def forest(roots: int = 12, extra=()) -> Terminology:
 
 
 def side(split: Splits, terminology: Terminology, code: str) -> int:
-    return int(split.concept_side[terminology.concept(code)])
+    return int(split.concept_split[terminology.concept(code)])
 
 
 def check(split: Splits, terminology: Terminology, roots: np.ndarray) -> None:
@@ -40,15 +40,15 @@ def check(split: Splits, terminology: Terminology, roots: np.ndarray) -> None:
         assert not codes[a] & codes[b]
         assert not strings[a] & strings[b]
     for at, part in parts.items():
-        assert codes[at] <= {terminology.codes[c] for c in np.flatnonzero(split.concept_side == at)}
-        assert set(part.strings) == {terminology.strings[t] for t in np.flatnonzero(split.text_side == at)}
+        assert codes[at] <= {terminology.codes[c] for c in np.flatnonzero(split.concept_split == at)}
+        assert set(part.strings) == {terminology.strings[t] for t in np.flatnonzero(split.text_split == at)}
     hierarchy = Hierarchy(terminology)
     for root in roots:
         below = hierarchy.graph.descendants(int(root))
-        if split.concept_side[root] == TEST:
-            assert (split.concept_side[below] == TEST).all()
-        assert (split.concept_side[below] >= split.concept_side[root]).all()
-    held = np.flatnonzero(split.concept_side == TEST)
+        if split.concept_split[root] == TEST:
+            assert (split.concept_split[below] == TEST).all()
+        assert (split.concept_split[below] >= split.concept_split[root]).all()
+    held = np.flatnonzero(split.concept_split == TEST)
     assert codes[TEST] == {terminology.codes[c] for c in held}
     for c in held:
         assert set(terminology.concept_names(terminology.codes[c])) == set(
@@ -65,7 +65,7 @@ def test_whole_subtrees_are_held_out_and_nothing_is_shared():
     roots = np.flatnonzero(Hierarchy(terminology).depth == 1)
     split = split_by_subtree(terminology, depth=1)
     check(split, terminology, roots)
-    assert [int((split.concept_side[roots] == at).sum()) for at in (TRAIN, DEV, TEST)] == [8, 2, 2]
+    assert [int((split.concept_split[roots] == at).sum()) for at in (TRAIN, DEV, TEST)] == [8, 2, 2]
     assert side(split, terminology, "X:top") == TRAIN
 
 
@@ -74,7 +74,7 @@ def test_the_invented_terminology_with_its_shared_concepts_and_strings():
     for seed in range(5):
         split = split_by_subtree(hierarchy, depth=1, seed=seed)
         check(split, TOY, np.flatnonzero(hierarchy.depth == 1))
-        assert all((split.concept_side == at).any() for at in (TRAIN, DEV, TEST))
+        assert all((split.concept_split == at).any() for at in (TRAIN, DEV, TEST))
 
 
 @pytest.mark.long
@@ -108,7 +108,7 @@ def test_texts_know_the_nearest_held_out_root_above_them():
     """Would catch the root of another sub-tree, and numbers outside of the held-out ones."""
     toy = Hierarchy(Terminology.read("toy"))
     splits = split_by_subtree(toy, depth=1, dev=0.25, test=0.25)
-    np.testing.assert_array_equal(splits.text_subtree >= 0, splits.text_side > 0)
+    np.testing.assert_array_equal(splits.text_subtree >= 0, splits.text_split > 0)
     below = {root: toy.children.reach(np.array([root])) for root in np.flatnonzero(toy.depth == 1)}
     above: dict[int, set[int]] = {}  # roots above any concept of a text
     for concept, text in zip(*(toy.terminology.terms[column].to_numpy() for column in ("concept", "text"))):
@@ -152,16 +152,16 @@ def test_a_string_stays_in_test_alone_whatever_its_case():
     assert not {"shared name", "Shared NAME"} & set(split.train.strings)
     assert split.tally.dropped == {"train names that are names in test too": 2}
     lost = terminology.strings.index("shared name")
-    assert split.text_side[lost] == -1
+    assert split.text_split[lost] == -1
 
 
 def test_seeds_and_shares():
     terminology = forest(30)
     split, again, other = (split_by_subtree(terminology, depth=1, seed=seed, dev=0.1, test=0.3) for seed in (1, 1, 2))
-    assert np.array_equal(split.concept_side, again.concept_side)
-    assert not np.array_equal(split.concept_side, other.concept_side)
+    assert np.array_equal(split.concept_split, again.concept_split)
+    assert not np.array_equal(split.concept_split, other.concept_split)
     roots = Hierarchy(terminology).depth == 1
-    assert [int((split.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == [3, 9]
+    assert [int((split.concept_split[roots] == at).sum()) for at in (DEV, TEST)] == [3, 9]
     assert split.train.digest == again.train.digest
 
 
@@ -172,14 +172,14 @@ def test_numbers_of_roots_are_held_out():
     for dev, test in ((3, 9), (1, 2), (2, 0.3)):
         split = split_by_subtree(terminology, depth=1, dev=dev, test=test)
         expected = [dev, test if test >= 1 else 9]
-        assert [int((split.concept_side[roots] == at).sum()) for at in (DEV, TEST)] == expected
+        assert [int((split.concept_split[roots] == at).sum()) for at in (DEV, TEST)] == expected
 
 
 def test_roots_can_be_told_by_their_codes():
     terminology = forest()
     by_depth = split_by_subtree(terminology, depth=1)
     by_code = split_by_subtree(terminology, pattern=r"X:\d\d")
-    assert np.array_equal(by_depth.concept_side, by_code.concept_side)
+    assert np.array_equal(by_depth.concept_split, by_code.concept_split)
 
 
 @pytest.mark.parametrize(
@@ -230,13 +230,13 @@ def test_concepts_are_held_out_with_the_same_share_of_every_source():
     check(split, whole, np.array([], dtype=np.int64))
     from_a = np.array([code.startswith("A") for code in whole.codes])
     for at, share in ((DEV, 0.2), (TEST, 0.1)):
-        assert (split.concept_side[from_a] == at).sum() == round(share * 40)
-        assert (split.concept_side[~from_a] == at).sum() == round(share * 20)
+        assert (split.concept_split[from_a] == at).sum() == round(share * 40)
+        assert (split.concept_split[~from_a] == at).sum() == round(share * 20)
     again = split_by_concept(whole, dev=0.2, test=0.1, seed=3)
-    assert (split.concept_side == again.concept_side).all()
-    assert (split.concept_side != split_by_concept(whole, dev=0.2, test=0.1, seed=4).concept_side).any()
+    assert (split.concept_split == again.concept_split).all()
+    assert (split.concept_split != split_by_concept(whole, dev=0.2, test=0.1, seed=4).concept_split).any()
     mixed = split_by_concept(whole, dev=0.2, test=0.1, seed=3, by_source=False)
-    assert (mixed.concept_side == DEV).sum() == 12
+    assert (mixed.concept_split == DEV).sum() == 12
 
 
 def test_a_benchmark_s_concepts_go_with_all_their_names():

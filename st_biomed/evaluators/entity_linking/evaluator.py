@@ -61,7 +61,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         nil: ``"skip"`` leaves out mentions without gold ids, ``"error"`` rejects them.
         missing_gold: ``"count_as_miss"`` or ``"skip"`` for mentions whose gold the dictionary lacks.
         dedup_queries: Whether mentions with the same strings and the same gold count once.
-        refined: Names of splits, or mentions. The refined set contains each string that is not among theirs once.
+        seen: Names of splits, or mentions. The refined set contains each string that is not among theirs once.
         distance: The distant set is the part of the refined set that is farther than this from all their strings, in
             edit distance divided by the length of the longer string; 0 for none. The filters of Medical Crossing
             (Alekseev et al. 2022) are these two, with .2.
@@ -85,7 +85,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     Example:
         ::
 
-            evaluator = EntityLinkingEvaluator(dataset, refined=["train", "dev"])
+            evaluator = EntityLinkingEvaluator(dataset, seen=["train", "dev"])
             before, first = evaluator(model), evaluator.predictions
             ...
             print(evaluator.table(before=before, after=evaluator(model)))
@@ -108,7 +108,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         nil: str = "skip",
         missing_gold: str = "count_as_miss",
         dedup_queries: bool = False,
-        refined: Iterable[str | Mention] = (),
+        seen: Iterable[str | Mention] = (),
         distance: float = 0.0,
         lower_case: bool = True,
         as_published: bool = False,
@@ -148,7 +148,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         self.dataset, self.split = dataset, split
         self.dictionary_chunk, self.device = dictionary_chunk, device
         self.by_document = by_document
-        self.queries = LinkingQueries(dataset, split, self.scoring, refined, distance)
+        self.queries = LinkingQueries(dataset, split, self.scoring, seen, distance)
         self.names = DictionaryTexts(dataset.dictionary, self.scoring)
         self.predictions: LinkingPredictions | None = None
         found = self.names.find(self.queries.texts)

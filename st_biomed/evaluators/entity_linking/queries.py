@@ -64,7 +64,7 @@ class LinkingQueries:
 
     Args:
         scoring: The selection of the mentions, and the definition of a correct answer.
-        refined: Names of splits, or mentions, whose strings are not in the refined set.
+        seen: Names of splits, or mentions, whose strings are not in the refined set.
         distance: Edit distance to these strings, as a share of the longer string, up to which a mention is not
             distant.
 
@@ -86,13 +86,13 @@ class LinkingQueries:
         dataset: LinkingDataset,
         split: str,
         scoring: Scoring,
-        refined: Iterable[str | Mention] = (),
+        seen: Iterable[str | Mention] = (),
         distance: float = 0.0,
     ) -> None:
         mentions: Sequence[Mention] = dataset.split(split)
-        refined = [refined] if isinstance(refined, (str, Mention)) else list(refined)
-        if distance and not refined:
-            raise InputError(f"distance {distance} needs the mentions of refined=, which is empty")
+        seen = [seen] if isinstance(seen, (str, Mention)) else list(seen)
+        if distance and not seen:
+            raise InputError(f"distance {distance} needs the mentions of seen=, which is empty")
         first: dict[tuple[object, ...], int] = {}
         is_first = [
             first.setdefault((self._strings(mention, scoring), mention.gold), i) == i
@@ -122,17 +122,17 @@ class LinkingQueries:
         abbreviation = np.array([mention.is_abbreviation for mention in self.mentions])
         if abbreviation.any():
             self.subsets |= {"abbreviation": abbreviation, "other": ~abbreviation}
-        if refined:
-            seen: set[tuple[str, ...]] = set()
-            for source in refined:
+        if seen:
+            seen_strings: set[tuple[str, ...]] = set()
+            for source in seen:
                 seen_mentions = dataset.split(source) if isinstance(source, str) else [source]
-                seen.update(self._strings(mention, scoring) for mention in seen_mentions)
-            unseen = [self._strings(mention, scoring) not in seen for mention in self.mentions]
+                seen_strings.update(self._strings(mention, scoring) for mention in seen_mentions)
+            unseen = [self._strings(mention, scoring) not in seen_strings for mention in self.mentions]
             self.subsets["refined"] = np.array(unseen) & np.array([is_first[i] for i in rows])
             if distance:
                 alike = near_any(
                     [" ".join(self._strings(mention, scoring)) for mention in self.mentions],
-                    sorted(" ".join(strings) for strings in seen),
+                    sorted(" ".join(strings) for strings in seen_strings),
                     distance,
                 )
                 self.subsets["distant"] = self.subsets["refined"] & ~alike

@@ -112,7 +112,7 @@ class LinkingSettings:
                     dataset,
                     self.test,
                     ks=self.ks,
-                    refined=self.seen,
+                    seen=self.seen,
                     distance=self.distance,
                     as_published=as_published,
                     by_document=self.by_document,
@@ -125,7 +125,7 @@ class LinkingSettings:
 
     @property
     def has_dev(self) -> bool:
-        """Whether a split is there to choose settings on."""
+        """Whether the benchmark has a dev split."""
         return bool(self.dev)
 
     def dev_evaluators(self, **options: Unpack[EvaluatorOptions]) -> list[EntityLinkingEvaluator]:

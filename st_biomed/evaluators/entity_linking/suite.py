@@ -50,13 +50,13 @@ class LinkingSuite(EvaluatorSuite):
         for settings in benchmarks:
             evaluators = settings.evaluators(**options)
             for evaluator in evaluators:
-                self.take(evaluator)
+                self.add_evaluator(evaluator)
             if isinstance(evaluators[-1], EntityLinkingEvaluator):
-                self._watch(evaluators[-1].dataset, settings.name, settings.dev, settings.by_document)
+                self._add_dev(evaluators[-1].dataset, settings.name, settings.dev, settings.by_document)
         for path in relatedness:
-            self.take(RelatednessEvaluator.from_file(data_path(path), **options))
+            self.add_evaluator(RelatednessEvaluator.from_file(data_path(path), **options))
 
-    def add(
+    def add_dataset(
         self,
         dataset: LinkingDataset,
         name: str,
@@ -67,11 +67,11 @@ class LinkingSuite(EvaluatorSuite):
         by_document: bool = False,
     ) -> None:
         """Add a data set: ``dev`` is measured during training if it is not empty, ``test`` before and after."""
-        self._watch(dataset, name, dev, by_document)
+        self._add_dev(dataset, name, dev, by_document)
         options: EvaluatorOptions = {**self.options, "name": name}
-        self.take(EntityLinkingEvaluator(dataset, test, refined=seen, by_document=by_document, **options))
+        self.add_evaluator(EntityLinkingEvaluator(dataset, test, seen=seen, by_document=by_document, **options))
 
-    def _watch(self, dataset: LinkingDataset, name: str, dev: str, by_document: bool) -> None:
+    def _add_dev(self, dataset: LinkingDataset, name: str, dev: str, by_document: bool) -> None:
         """Measure a split in training, where there is one to measure."""
         if dev:
             self._devs.append(dev_evaluator(dataset, name, dev, self.options, by_document=by_document))
@@ -81,8 +81,10 @@ class LinkingSuite(EvaluatorSuite):
         """Measures every dev split; its primary metric, ``sequential_score``, is the mean of their accuracies."""
         return SharedEvaluator(self._devs) if self._devs else None
 
-    def what(self, evaluator: EmbeddingEvaluator) -> str:
+    def units_of(self, evaluator: EmbeddingEvaluator) -> str:
         """The split with the number of mentions."""
         if isinstance(evaluator, EntityLinkingEvaluator):
-            return f"{evaluator.split}, {super().what(evaluator)}"
-        return f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().what(evaluator)
+            return f"{evaluator.split}, {super().units_of(evaluator)}"
+        return (
+            f"{len(evaluator.folds)} folds" if isinstance(evaluator, FoldsEvaluator) else super().units_of(evaluator)
+        )

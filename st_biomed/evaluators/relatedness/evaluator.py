@@ -16,7 +16,7 @@ from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, Eval
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.metrics.cosine import cosine_of_pairs
-from st_biomed.metrics.ranking import spearman
+from st_biomed.metrics.ranking import pearson, spearman
 from st_biomed.metrics.significance import Units
 
 _TERMS = (("term1", "term_1"), ("term2", "term_2"))
@@ -125,7 +125,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
     def compute_metrics(self, embed: EmbedOnce) -> EvaluationResult:
         """The metrics listed above; the units are the pairs."""
         cosines = cosine_of_pairs(embed(self.texts), self.left, self.right)
-        metrics = {"spearman": spearman(cosines, self.scores), "pearson": _pearson(cosines, self.scores)}
+        metrics = {"spearman": spearman(cosines, self.scores), "pearson": pearson(cosines, self.scores)}
         metrics |= {"n": float(len(cosines)), "n_missing": float(self.n_missing)}
         return EvaluationResult(
             metrics, {"spearman": Units("pair", np.stack([cosines, self.scores], axis=1), "spearman")}
@@ -186,10 +186,3 @@ def _number(score: float, pair: int) -> float:
     if not math.isfinite(number):
         raise InputError(f"scores: pair {pair} has no finite score")
     return number
-
-
-def _pearson(a: np.ndarray, b: np.ndarray) -> float:
-    """Product-moment correlation; 0 where a side is constant."""
-    a, b = a.astype(np.float64) - a.mean(dtype=np.float64), b - b.mean()
-    scale = np.sqrt((a @ a) * (b @ b))
-    return float(a @ b / scale) if scale > 0 else 0.0

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.relation.draw import RelationDraw
+from st_biomed.evaluators.relation.draw import RelationDrawSettings
 from st_biomed.evaluators.relation.evaluator import RelationEvaluator
 from st_biomed.evaluators.relation.settings import LISTS
 from st_biomed.settings.checks import COUNT, SIZE, about, one_of
@@ -80,7 +80,7 @@ class RelationArguments:
         relations = LISTS[self.relation_list] if self.relation_list else None
         if relations is None and _most_pairs(whole, chosen) < self.least_relation_pairs:
             return HeldOutRelations(train, None)
-        draw = RelationDraw(min_pairs=self.least_relation_pairs, seed=seed)
+        draw = RelationDrawSettings(min_pairs=self.least_relation_pairs, seed=seed)
         options["name"] = NAME
         return HeldOutRelations(
             train, RelationEvaluator.from_terminology(whole, relations, draw, concepts=chosen, **options)

@@ -10,7 +10,7 @@ import numpy as np
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.relation.file import RANDOM, Pairs
-from st_biomed.evaluators.relation.pairs import ConceptPairs, RelatedPairs
+from st_biomed.evaluators.relation.pairs import ConceptPairs, RelationPairSampler
 from st_biomed.records import Tally
 from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
 
@@ -23,7 +23,7 @@ _N_NULL = 10_000
 """Random pairs of a null distribution: cui2vec's 10,000 bootstrap samples (Beam et al. 2020)."""
 
 
-class RelationPairs(NamedTuple):
+class DrawnRelationPairs(NamedTuple):
     """The pairs that were drawn.
 
     Attributes:
@@ -43,13 +43,13 @@ class RelationPairs(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RelationDraw:
+class RelationDrawSettings:
     """Settings of the draw.
 
     Attributes:
         negatives: ``"random"``: distinct pairs of any two concepts, one set for all relations (HiPrBERT); or
             ``"type_matched"``: for each relation, pairs with the semantic types of its own pairs, see
-            :meth:`~st_biomed.evaluators.relation.pairs.RelatedPairs.type_matched`. Concepts without a type count as
+            :meth:`~st_biomed.evaluators.relation.pairs.RelationPairSampler.type_matched`. Concepts without a type count as
             one further type.
         n_negatives: Number of negatives; HiPrBERT's file has 5,000.
         power: Whether to draw 10,000 type-matched pairs for each relation. cui2vec draws them separately for the types
@@ -86,17 +86,17 @@ class RelationDraw:
                 raise InputError(f"{name} must be at least 1, found {value}")
 
 
-AS_HIPRBERT = RelationDraw()
+AS_HIPRBERT = RelationDrawSettings()
 """Random negatives, as many as in HiPrBERT's file."""
 
 
 def draw_relation_pairs(
     terminology: Terminology,
     relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-    settings: RelationDraw = AS_HIPRBERT,
+    settings: RelationDrawSettings = AS_HIPRBERT,
     *,
     concepts: np.ndarray | Sequence[int] | None = None,
-) -> RelationPairs:
+) -> DrawnRelationPairs:
     """Draw related pairs of each relation, and unrelated pairs.
 
     A pair is unrelated if its texts cannot name the same concept, or two concepts connected by any relation or parent
@@ -114,7 +114,7 @@ def draw_relation_pairs(
             although they are needed.
     """
     settings.check()
-    draw = RelatedPairs(
+    draw = RelationPairSampler(
         terminology,
         concepts=concepts,
         keys=settings.keys,
@@ -145,11 +145,11 @@ def draw_relation_pairs(
         one_set = draw.strings(draw.unrelated(draw.random(n), n, RANDOM, tallies["negatives"]))
     known = {*draw.relations, *(PARENT_RELATIONS if terminology.parents.num_rows else ())}
     unknown = [name for label in groups if positives[label] for name in groups[label] if name not in known]
-    return RelationPairs(positives, typed or one_set, nulls if settings.power else None, unknown, tallies)
+    return DrawnRelationPairs(positives, typed or one_set, nulls if settings.power else None, unknown, tallies)
 
 
 def _type_matched(
-    draw: RelatedPairs, chosen: ConceptPairs, n: int, label: str, purpose: str, tallies: Mapping[str, Tally]
+    draw: RelationPairSampler, chosen: ConceptPairs, n: int, label: str, purpose: str, tallies: Mapping[str, Tally]
 ) -> Pairs:
     """Unrelated pairs with the types of given ones; the label and the purpose tell draws apart."""
     label = f"{label} {purpose}"

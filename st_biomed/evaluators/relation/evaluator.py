@@ -14,13 +14,13 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDraw, draw_relation_pairs
+from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDrawSettings, draw_relation_pairs
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.relation.text_pairs import TextPairs, unordered_pairs
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
-from st_biomed.metrics.relation_draws import resampling
 from st_biomed.metrics.relation_groups import relation_groups
+from st_biomed.metrics.relation_resampler import resampling
 from st_biomed.metrics.significance import Units
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class RelationEvaluator(EmbeddingEvaluator):
     relation ``<relation>/auc``, ``<relation>/n``, the number of its pairs, and ``<relation>/power``.
 
     Cosines have no direction, so a relation and its inverse have the same pairs. They count as two relations in the mean;
-    intervals and tests draw their pairs once for both, see :class:`~st_biomed.metrics.relation_draws.RelationAUCResampler`.
+    intervals and tests draw their pairs once for both, see :class:`~st_biomed.metrics.relation_resampler.RelationAUCResampler`.
 
     Args:
         positives: Relation to its pairs of names, or of codes if vectors are looked up by codes.
@@ -146,7 +146,7 @@ class RelationEvaluator(EmbeddingEvaluator):
         cls,
         terminology: Terminology,
         relations: Sequence[str] | Mapping[str, Sequence[str]] | None = None,
-        draw: RelationDraw = AS_HIPRBERT,
+        draw: RelationDrawSettings = AS_HIPRBERT,
         *,
         concepts: np.ndarray | Sequence[int] | None = None,
         **options: Unpack[EvaluatorOptions],

@@ -41,7 +41,7 @@ class NamedPairs(NamedTuple):
     right: np.ndarray
 
 
-class RelatedPairs:
+class RelationPairSampler:
     """Draws pairs, identically in every process.
 
     Args:

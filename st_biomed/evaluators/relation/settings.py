@@ -9,7 +9,7 @@ from typing import Unpack
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path, open_terminology, source_names
-from st_biomed.evaluators.relation.draw import RelationDraw
+from st_biomed.evaluators.relation.draw import RelationDrawSettings
 from st_biomed.evaluators.relation.evaluator import RelationEvaluator
 from st_biomed.evaluators.relation.lists import HIPRBERT_28, HIPRBERT_CLINICAL
 
@@ -20,7 +20,7 @@ LISTS: dict[str, Sequence[str] | Mapping[str, Sequence[str]]] = {
 
 
 @dataclass(frozen=True)
-class RelationSettings(RelationDraw):
+class RelationSettings(RelationDrawSettings):
     """The settings of a relation benchmark.
 
     Args:
@@ -30,7 +30,7 @@ class RelationSettings(RelationDraw):
         relations: Names of the relations; empty for all with at least ``min_pairs``.
         relation_list: ``"hiprbert_28"`` or ``"hiprbert_clinical"`` in place of names.
         negatives, n_negatives, power, max_pairs, min_pairs, keys, names_per_pair, seed: See
-            :class:`~st_biomed.evaluators.relation.draw.RelationDraw`; of a terminology alone.
+            :class:`~st_biomed.evaluators.relation.draw.RelationDrawSettings`; of a terminology alone.
     """
 
     name: str
@@ -58,7 +58,9 @@ class RelationSettings(RelationDraw):
         relations = LISTS[self.relation_list] if self.relation_list else self.relations or None
         options["name"] = self.name
         if self.pairs:
-            if drawn := [part.name for part in fields(RelationDraw) if getattr(self, part.name) != part.default]:
+            if drawn := [
+                part.name for part in fields(RelationDrawSettings) if getattr(self, part.name) != part.default
+            ]:
                 raise InputError(f"{self.name}: pairs of a file are not drawn; remove {', '.join(drawn)}")
             named = None if relations is None else list(relations)
             return [RelationEvaluator.from_file(data_path(self.pairs), relations=named, **options)]

@@ -18,7 +18,7 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.tree.pairs import draw_pairs
 from st_biomed.metrics import Units, cosine_of_pairs, discrimination
-from st_biomed.metrics.distance_draws import resampling
+from st_biomed.metrics.distance_resampler import resampling
 
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
@@ -40,7 +40,7 @@ class TreeEvaluator(EmbeddingEvaluator):
         distances: Distance of each pair, ``[N]`` integers from 0; at least two different ones.
         trees: Name of the tree or source of each pair, ``[N]``.
         subtrees: Numbers of the sub-trees that the two texts of each pair belong to, ``[N, 2]``. If there are many, the
-            interval and the paired test draw sub-trees, see :class:`~st_biomed.metrics.distance_draws.DistanceAUCResampler`.
+            interval and the paired test draw sub-trees, see :class:`~st_biomed.metrics.distance_resampler.DistanceAUCResampler`.
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:

@@ -69,7 +69,7 @@ class TreeSettings:
 
     @property
     def has_dev(self) -> bool:
-        """Whether trees are there to choose settings on."""
+        """Whether the benchmark has a dev split."""
         return bool(self.sources) and not self.whole and not self.pairs
 
     def evaluators(
@@ -157,7 +157,7 @@ class TreeSettings:
                 own.setdefault("n_bootstrap", 0)
             evaluator = TreeEvaluator.from_hierarchy(
                 hierarchy,
-                np.flatnonzero(splits.text_side == side),
+                np.flatnonzero(splits.text_split == side),
                 pairs_per_class=self.pairs_per_class,
                 distances=self.distances or None,
                 seed=self.seed + side,

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from st_biomed.errors import did_you_mean, shown
-from st_biomed.linking.mention_files.lines import RawLines, is_whole
+from st_biomed.linking.mention_files.lines import RawLines, is_valid_utf8
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable
 
 
@@ -65,7 +65,7 @@ def _object(line: str) -> dict[str, Any] | str:
         return f"is not JSON ({error})"
     if not isinstance(found, dict):
         return f"expected a JSON object on each line, found {type(found).__name__}"
-    if "\\u" in line and not is_whole(json.dumps(found, ensure_ascii=False)):
+    if "\\u" in line and not is_valid_utf8(json.dumps(found, ensure_ascii=False)):
         return "contains half a character (a lone surrogate)"
     return found
 

@@ -62,7 +62,7 @@ class RawLines(Iterator[str]):
         """Why a text of these lines cannot be taken; empty if it can."""
         if "\0" in text:
             return "contains a NUL character; the file is damaged or has another encoding"
-        if is_whole(text):
+        if is_valid_utf8(text):
             return ""
         if self.encoding == UTF_8:
             return "is not UTF-8; convert it, or name its --encoding, e.g. cp1252"
@@ -150,7 +150,7 @@ def _extends_ascii(encoding: str) -> bool:
         return False
 
 
-def is_whole(text: str) -> bool:
+def is_valid_utf8(text: str) -> bool:
     """Whether a text can be written as UTF-8."""
     try:
         return text.isascii() or bool(text.encode())

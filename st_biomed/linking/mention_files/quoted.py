@@ -10,7 +10,7 @@ from itertools import chain
 
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files.delimited import header_of, wrong_width
-from st_biomed.linking.mention_files.lines import RawLines, is_whole
+from st_biomed.linking.mention_files.lines import RawLines, is_valid_utf8
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
@@ -114,7 +114,7 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
         self._number += len(taken)
         content = "".join(taken)
         if problem := self.source.flaw(content):
-            return BadRow(number, problem, content if is_whole(content) else self.source.escaped(content))
+            return BadRow(number, problem, content if is_valid_utf8(content) else self.source.escaped(content))
         return number, cells, content
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from st_biomed.errors import InputError, one_line
-from st_biomed.linking.mention_files.lines import is_whole
+from st_biomed.linking.mention_files.lines import is_valid_utf8
 from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable
 
 _SAID = 10
@@ -65,6 +65,6 @@ def rejecting(table: MentionTable, rejects: Rejects) -> Iterator[MentionRow]:
 
 
 def _content(text: str) -> dict[str, str]:
-    if is_whole(text):
+    if is_valid_utf8(text):
         return {"row": text}
     return {"row_base64": base64.b64encode(text.encode("utf-8", "surrogateescape")).decode()}

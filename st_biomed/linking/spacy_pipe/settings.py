@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, get_args
 
-from st_biomed.errors import InputError, check_whole, unknown_name
+from st_biomed.errors import InputError, check_integer, unknown_name
 from st_biomed.linking.spacy_pipe.mentions import Abbreviations
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Settings:
     abbreviations: Abbreviations = "detected"
 
     def __post_init__(self) -> None:
-        check_whole("k", self.k)
+        check_integer("k", self.k)
         if self.threshold is not None and not (isinstance(self.threshold, int | float) and isfinite(self.threshold)):
             raise InputError(f"threshold: expected a number or None, found {self.threshold!r}")
         if isinstance(self.labels, str):

@@ -9,7 +9,7 @@ from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units
-from st_biomed.metrics.distance_draws import MANY_SUBTREES, DistanceAUCResampler, resampling
+from st_biomed.metrics.distance_resampler import MANY_SUBTREES, DistanceAUCResampler, resampling
 
 
 def rows_of(scores: np.ndarray, distances: np.ndarray, *subtrees: np.ndarray) -> np.ndarray:

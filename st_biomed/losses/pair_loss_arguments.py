@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ComparisonArguments:
+class PairLossArguments:
     """Loss, miner, the form in which the loss uses the mined triplets, and options of the loss."""
 
     loss: str = field(default="ms", metadata=about(f"one of {', '.join(LOSSES)} (B.4, table 6)", one_of(*LOSSES)))
@@ -44,7 +44,7 @@ class ComparisonArguments:
         options["mini_batch_size"] = getattr(self, "mini_batch_size", None)  # of the arguments beside these
         loss_by_name(self.loss, None, miner=self.miner, form=self.loss_form, **options)
 
-    def compared_loss(self, model: nn.Module, lookup: Terminology, **options: Any) -> nn.Module:
+    def pair_loss(self, model: nn.Module, lookup: Terminology, **options: Any) -> nn.Module:
         """The loss of the arguments.
 
         Args:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class PresetArguments:
+class MultiSimilarityArguments:
     """Presets for synonyms and relations, and changes of their miner."""
 
     synonym_preset: str = field(

@@ -9,9 +9,9 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
-from st_biomed.metrics.distance_draws import DistanceAUCResampler
+from st_biomed.metrics.distance_resampler import DistanceAUCResampler
 from st_biomed.metrics.ranking import spearman_of_rows
-from st_biomed.metrics.relation_draws import RelationAUCResampler
+from st_biomed.metrics.relation_resampler import RelationAUCResampler
 
 
 def _mean(sums: np.ndarray) -> np.ndarray:
@@ -43,8 +43,8 @@ OF_GROUPS: dict[str, Callable[[np.ndarray], RelationAUCResampler | DistanceAUCRe
     "mean_auc": DistanceAUCResampler,
 }
 """Statistics of scores whose pairs are drawn within groups or with them: by relation, see
-:class:`~st_biomed.metrics.relation_draws.RelationAUCResampler`, or by sub-tree, see
-:class:`~st_biomed.metrics.distance_draws.DistanceAUCResampler`."""
+:class:`~st_biomed.metrics.relation_resampler.RelationAUCResampler`, or by sub-tree, see
+:class:`~st_biomed.metrics.distance_resampler.DistanceAUCResampler`."""
 
 STATISTICS = (*OF_SUMS, *OF_RANKS, *OF_GROUPS)
 
@@ -146,7 +146,7 @@ class RankResampler:
         return self.of(np.where(swapped, second, first), gold) - self.of(np.where(swapped, first, second), gold)
 
 
-def draws_of(rows: np.ndarray | csr_array, statistic: str, clusters: np.ndarray | None = None) -> Resampler:
+def resampler_of(rows: np.ndarray | csr_array, statistic: str, clusters: np.ndarray | None = None) -> Resampler:
     """The units for drawing, by one of :data:`STATISTICS`."""
     if statistic in OF_SUMS:
         return SumResampler(rows, statistic, clusters)

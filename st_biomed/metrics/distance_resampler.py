@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.relation_draws import MANY_RELATIONS as MANY_SUBTREES
+from st_biomed.metrics.relation_resampler import MANY_RELATIONS as MANY_SUBTREES
 from st_biomed.metrics.tree_auc import mean_auc
 
 

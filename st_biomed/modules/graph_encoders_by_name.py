@@ -9,8 +9,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.modules.graph_encoder import RGCN, GATv2, GraphSAGE
-from st_biomed.modules.graph_layers import SETTINGS, WEIGHTS, GraphEncoder
+from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphSAGE
+from st_biomed.modules.graph_encoder import SETTINGS, WEIGHTS, GraphEncoder
 from st_biomed.modules.published_graph_encoder import PublishedGATv2, PublishedGraphSAGE, PublishedRGCN
 
 GRAPH_ENCODERS: dict[str, type[GraphEncoder]] = {

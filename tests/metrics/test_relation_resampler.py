@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units, load_units, save_units
 from st_biomed.metrics.relation_auc import relation_rows
-from st_biomed.metrics.relation_draws import MANY_RELATIONS, RelationAUCResampler, resampling
+from st_biomed.metrics.relation_resampler import MANY_RELATIONS, RelationAUCResampler, resampling
 
 
 def units(positives, negatives) -> Units:
