@@ -91,7 +91,7 @@ cell() { # name, seed: the same steps on the same targets in all cells
         --disable_tqdm true --seed "$2" --output_dir "$cells/$1-$2" --overwrite true $model $keeps $arguments "${steps[@]}" "${smoke[@]}"
 }
 case "${1:-train}" in
-all) # the older runs, then the cells of the committed figures
+all) # the older runs, then the cells of the first table
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
     export SEEDS="${SEEDS:-0 1 2}" STEPS="${STEPS:-100}" CELLS="${CELLS:-$(echo text published-{original,shuffled,none}-0.1 retained_{text,graph})}"
     for step in cells report; do bash evaluation/bergamot_open.sh $step; done
@@ -101,7 +101,7 @@ train) # the same steps with each graph encoder and without; and without one as 
     for graph in none sage rgcn gat; do train $graph --graph $graph; done
     for names in 368 512; do train none_$names --graph none --per_device_train_batch_size $names; done
     ;;
-ablations) # each loss left out
+ablations) # each loss left out, attention without relations, and texts paired with the graph of the other view
     for part in text node intermodal dgi; do train no_$part --${part}_weight 0; done
     train blind --relation_features false
     train cross_view --cross_view true

@@ -71,7 +71,7 @@ cell) cell "$2" "$3" ;;
 cells)
     for seed in $seeds; do for name in $names; do cell "$name" "$seed"; done; done
     ;;
-report) # against the base, and each cell against both parts together, seed by seed
+report) # against the base, and each cell against synonyms alone and against both parts, seed by seed
     measured=phecode_icd_tree references="synonyms both"
     [ ${#smoke[@]} = 0 ] && measured="$measured phecode_icd_tree_siblings ncbi_disease mayosrs umnsrs_similarity_modified icd10cm_tree"
     # shellcheck disable=SC2086

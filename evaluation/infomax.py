@@ -4,7 +4,8 @@
 
 The losses of the graph are those of ``bergamot_multilingual_open.yaml``. The text encoder is not trained, and each of its vectors is
 computed once, so that thousands of steps take minutes. A figure is the loss on other batches of the same terminology,
-in evaluation mode; guessing has 2 ln 2 = 1.386. With shuffled neighbors, true and corrupted nodes differ in no knowledge:
+in evaluation mode; guessing has 2 ln 2 = 1.386. Shuffled neighbors carry no knowledge that
+distinguishes true from corrupted nodes:
 a loss below that of guessing there comes from elsewhere.
 """
 
@@ -48,7 +49,9 @@ def main() -> None:
     parser.add_argument("--model", default=PACKAGED, help="the text encoder")
     encoders = [graph for graph in GRAPHS if graph != "none"]
     parser.add_argument("--graphs", nargs="+", default=["published_gat"], choices=encoders)
-    parser.add_argument("--neighborhoods", nargs="+", default=["stated", "shuffled"], choices=["stated", "shuffled"])
+    parser.add_argument(
+        "--neighborhoods", nargs="+", default=["original", "shuffled"], choices=["original", "shuffled"]
+    )
     parser.add_argument("--rates", nargs="+", type=float, default=[1e-3], help="learning rates of the graph encoder")
     parser.add_argument("--steps", nargs="+", type=int, default=[100, 1000])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
@@ -78,9 +81,9 @@ class Cell(NamedTuple):
 
     Attributes:
         graph: The graph encoder.
-        neighborhood: ``stated`` or ``shuffled``.
+        neighborhood: ``original`` or ``shuffled``.
         weight: Of the node-node and the intermodal loss.
-        rate: Learning rate after a warm-up of a tenth of the steps; it falls to 0 in a line.
+        rate: Learning rate after a warm-up of a tenth of the steps; it decays linearly to 0.
         steps: Number of batches.
     """
 

@@ -141,7 +141,7 @@ cell() { # name, seed: the same steps in every training
     train --stage $stage "${loss[@]}" --bare_names true "${earlier[@]}" --output_dir "$cells/$1-$2"
 }
 case "${1:-systems}" in
-all) # the older runs, then the cells of the committed figures
+all) # the older runs, then the cells of the first table; own-v1 and own-barlow_twins with CELLS
     for step in systems table2 losses seeds ablations multilingual evaluate; do bash evaluation/italian_open.sh "$step"; done
     export CELLS="${CELLS:-$(echo own-{v2,v3,v3_shuffled,v3_zeros,retained} extended-swapped)}"
     for step in cells report; do bash evaluation/italian_open.sh $step; done
@@ -186,7 +186,7 @@ cells)
     cells_data
     for seed in $seeds; do for name in $(names); do cell "$name" "$seed"; done; done
     ;;
-report) # differences from v2, with the base's pieces and the extended ones, and from shuffled vectors, seed by seed
+report) # differences from v2, with the base's pieces and the extended ones, from shuffled vectors and zeros, and from names alone, seed by seed
     models=$(for name in $(names); do for seed in $seeds; do
         [ ! -f "$(place "$name" "$seed")/run.json" ] || echo "$name-$seed=$(place "$name" "$seed")"
     done; done)

@@ -22,7 +22,7 @@ from transformers import set_seed
 
 from st_biomed.encoder.text_limit import limited_preprocess
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
+from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_all_settings
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.translation_arguments import TranslationArguments
@@ -132,7 +132,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
     # Read.
     whole = read_terminology(recipe.terminology)
     suite = LinkingSuite(
-        [read_benchmark_settings(name, LinkingSettings) for name in recipe.linking],
+        read_all_settings(recipe.linking, LinkingSettings),
         show_progress_bar=not training.disable_tqdm,
         **recipe.measuring(training),
     )

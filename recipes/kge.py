@@ -86,7 +86,7 @@ class KGEArguments:
     )
     device: str | None = field(default=None, metadata=about("device; by default the best available one", DEVICE))
     resume: bool = field(
-        default=False, metadata={"help": "keep finished models, and continue from checkpoints, also with more steps"}
+        default=False, metadata={"help": "keep finished models, and continue from checkpoints, also with more epochs"}
     )
     overwrite: bool = field(default=False, metadata={"help": "replace the output of an earlier run in output_dir"})
     output_dir: str = field(default="out/kge", metadata={"help": "a folder for each model, and results.json"})

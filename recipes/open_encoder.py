@@ -1,7 +1,7 @@
 """An encoder of biomedical terms, trained only on open sources, that preserves the knowledge of its base model.
 
-    st-biomed unite evaluation/open_terminology.yaml --output data/open
-    python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml
+    st-biomed unite evaluation/open_terminology.yaml --data DATA --output out/open_terminology
+    python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --corpus none
 
 The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions (and, with
 ``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation

@@ -23,7 +23,7 @@ from transformers import set_seed
 
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
+from st_biomed.evaluators.benchmark import BENCHMARK, read_all_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
@@ -152,7 +152,7 @@ def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgument
     # Read.
     whole = read_terminology(recipe.terminology)
     suite = LinkingSuite(
-        [read_benchmark_settings(path, LinkingSettings) for path in recipe.linking],
+        read_all_settings(recipe.linking, LinkingSettings),
         relatedness=recipe.relatedness,
         show_progress_bar=not training.disable_tqdm,
         **recipe.measuring(training),

@@ -117,6 +117,7 @@ class SourceInfo:
 
     Attributes:
         name: Short name, also the CURIE prefix of the source's codes, e.g. ``"ICD10CM"``.
+        title: Full name of the source.
         version: Edition that was read; empty where the file does not say.
         license: SPDX identifier or a short phrase.
         url: Where the source is published.

@@ -27,6 +27,7 @@ class Caps:
             contexts per term is limited to 4 for computational reasons" (Amore Bondarenko et al. 2022, section 4).
         per_concept: Maximum number of contexts of a concept; a mention of several concepts counts for each of them.
         keep: ``"random"``: all are equally likely; ``"first"``: the first ones of the text.
+        seed: Seed of the random ranks.
 
     Raises:
         InputError: An argument out of range.

@@ -24,7 +24,7 @@ class ForeignCode(InputError):
 
     Args:
         path: The file with the requirement.
-        found: The requirement.
+                request: The requirement.
     """
 
     def __init__(self, path: Path, request: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -288,3 +288,12 @@ def read_benchmark_settings(name: str | Path, cls: type[AnySettings]) -> AnySett
         wanted = next(kind for kind in evaluator_kinds() if settings_class(kind) is cls)
         raise InputError(f"{benchmark.path}: has evaluator {benchmark.evaluator!r}, expected {wanted!r}")
     return settings
+
+
+def read_all_settings(names: Sequence[str | Path], cls: type[AnySettings]) -> list[AnySettings]:
+    """The settings of several benchmarks of one kind; a single ``none`` selects none, as in :func:`chosen_benchmarks`.
+
+    Raises:
+        InputError: As :func:`read_benchmark_settings`.
+    """
+    return [] if list(names) in (["none"], [""]) else [read_benchmark_settings(name, cls) for name in names]

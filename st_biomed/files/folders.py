@@ -189,7 +189,7 @@ def remove(folder: str | Path) -> None:
     with lock(folder):
         remove_all(beside(folder, "draft"))
         present = [folder] if os.path.lexists(folder) else []
-        # The folder last: without it, settle would put an older version in its place.
+        # The folder last: without it, finish_replacement would put an older version in its place.
         for path in [*beside(folder, "whole"), *beside(folder, "old"), *present]:
             shutil.rmtree(path.rename(new_name(folder, "draft")))
 

@@ -41,6 +41,7 @@ def train_kge(
     one of as many epochs; after more epochs than the first run had, its last measurement may be one more.
 
     Args:
+        graph: Triples for training, validation and test.
         settings: Settings of the training; those that are ``None`` become the model's defaults.
         device: Device of the training; by default a GPU if there is one.
         folder: Folder of the checkpoint, which is written at every evaluation; none by default.

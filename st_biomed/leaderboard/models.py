@@ -98,6 +98,7 @@ class LoadedModel:
     """A model in memory.
 
     Args:
+        measured: The source of the model, and its name.
         device: The device; ``None`` for the best available.
         trust_remote_code: Whether the model may run its own code, see :func:`~st_biomed.encoder.load_model`.
         as_published: Whether texts are cut as in the papers' scripts; by default, at the model's own limit alone.
@@ -105,7 +106,8 @@ class LoadedModel:
     Attributes:
         digest: Digest of its computation.
         description: Its source and settings: ``model``, ``pooling``, ``max_length``, ``dimension``, and
-            ``trust_remote_code`` if it was allowed.
+            ``trust_remote_code`` if it was allowed; also ``sparse_weight`` of a BioSyn model. A table of vectors has only ``model`` and
+            ``dimension``.
 
     Raises:
         InputError: No such model or device, or a ``.npz`` file without texts and vectors.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Conditions:
-    """Every condition that is given has to hold. They hold before the best concepts are taken.
+    """All given conditions apply, before the best concepts are selected.
 
     Attributes:
         types: Only concepts with one of these semantic types.

@@ -83,7 +83,7 @@ class ContextRanker:
 
         Args:
             catalog: The names of the candidates.
-            mentions: N mentions as they stand in their contexts.
+            mentions: N mentions as written in their contexts.
             contexts: The context of each, or ``None``.
             found: The candidates of each, with cosines as scores.
 

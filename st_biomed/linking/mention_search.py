@@ -29,7 +29,7 @@ OnError = Literal["stop", "reject"]
 
 
 class MentionSearch(ABC):
-    """Search of an index; :class:`~st_biomed.linking.ConceptIndex` tells how one is made.
+    """Search of an index; see :class:`~st_biomed.linking.ConceptIndex` for how to create one.
 
     Args:
         catalog: Names and their concepts.

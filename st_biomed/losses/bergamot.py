@@ -58,7 +58,7 @@ class BergamotLoss(nn.Module):
 
     Args:
         model: The encoder; ``None`` if only :meth:`compute_loss_from_embeddings` is called.
-        graph_encoder: From :mod:`st_biomed.modules.graph_convolutions`, with the width of the model; ``None`` if no term
+        graph_encoder: From :mod:`st_biomed.modules.graph_convolutions` or :mod:`st_biomed.modules.published_graph_encoder`, with the width of the model; ``None`` if no term
             needs a graph.
         node_weight: Weight of the node-node loss.
         intermodal_weight: Weight of the intermodal loss.

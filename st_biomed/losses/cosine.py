@@ -12,7 +12,7 @@ from st_biomed.losses.metric_learning import MetricLearningLoss
 
 
 class CosineLoss(MetricLearningLoss):
-    r"""Moves cosines of synonyms towards 1 and cosines of other names below a margin (SapBERT, Table 6).
+    r"""Moves cosines of synonyms toward 1 and cosines of other names below a margin (SapBERT, Table 6).
 
     The mean over mined positive pairs plus the mean over mined negative pairs, S the cosine::
 

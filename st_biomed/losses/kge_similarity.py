@@ -14,7 +14,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.terminology.lookup import ConceptLookup
 
 GRAPH_VECTORS = ("original", "shuffled", "zeros")
-"""The vectors as they are, and two controls that say nothing of a concept."""
+"""The vectors as they are, and two controls that carry no information about the concept."""
 
 
 class KGESimilarity:
@@ -26,13 +26,13 @@ class KGESimilarity:
     Args:
         terminology: The terminology of the text ids of a batch and of the codes of their concepts.
         table: The vectors. Codes that are not in the terminology are left out.
-        vectors: ``"original"``, or a control: ``"shuffled"`` exchanges the vectors among the concepts that have one, at random,
+        graph_vectors: ``"original"``, or a control: ``"shuffled"`` exchanges the vectors among the concepts that have one, at random,
             so that the cosines are the same numbers between other concepts; ``"zeros"`` makes all these cosines 0.
         seed: Seed of the exchange.
         lookup: The terminology's lookup, if there is one already.
 
     Attributes:
-        vectors: The argument.
+        graph_vectors: The argument.
         n_vectors: Concepts of the terminology with a vector. A zero vector has no direction and does not count.
         n_missing: Concepts of the terminology without a vector.
         n_foreign: Codes of the table that are not in the terminology.

@@ -67,7 +67,7 @@ class Resampler(Protocol):
         ...
 
     def bootstrap(self, rng: np.random.Generator, n: int) -> np.ndarray:
-        """The figure of n draws with replacement, ``[n]``; the draw depends only on the number of units."""
+        """The figure of n draws with replacement, ``[n]``; the draw does not depend on the figures of the units."""
         ...
 
     def permute(self, other: Self, rng: np.random.Generator, n: int) -> np.ndarray:

@@ -92,6 +92,7 @@ class GraphArguments:
 
         Args:
             width: D, the width of the text encoder.
+            n_relations: Number of relations of the graph.
 
         Raises:
             InputError: Inconsistent numbers.

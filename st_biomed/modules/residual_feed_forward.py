@@ -35,6 +35,7 @@ class ResidualFeedForward(Module):
 
     Args:
         width: D, the width of input and output.
+        hidden: Width of the hidden layer.
         dropout: Dropout of the hidden layer, in training.
 
     Raises:

@@ -1,1 +1,1 @@
-"""The papers' figures as PNG files: numbers first, then the drawing."""
+"""Figures as PNG or SVG files: numbers first, then the drawing."""

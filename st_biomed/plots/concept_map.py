@@ -74,7 +74,7 @@ def concept_map(
     """Draw the names of each concept in a color and a mark of its own, one panel for each model.
 
     Args:
-        path: The PNG file.
+        path: The PNG or SVG file.
         terminology: Where the names come from.
         models: Title of the panel to the way to embed.
         names: What is drawn, see :func:`draw_names`.

@@ -1,4 +1,4 @@
-"""One file per source. A file with ``SOURCE`` and ``records`` is a reader; names of other files begin with ``_``."""
+"""One module for each source (a file or a folder). A file with ``SOURCE`` and ``records`` is a reader; names of other files begin with ``_``."""
 
 from __future__ import annotations
 

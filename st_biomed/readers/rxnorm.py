@@ -70,7 +70,7 @@ def records(
     ``isa`` alone gives RxNorm few parents. HiPrBERT (arXiv:2307.00266, section 3.1) represents it "as forests" of 192,683
     nodes and does not state the relations. Its published preprocessing reads rows "rxcui2 rela rxcui1", such as a drug
     that ``has_precise_ingredient`` a substance, and makes the second concept the parent: "two drugs containing same
-    ingredient are similar". ``parents=hiprbert`` does the same with the five relations above; that these five and no
+    ingredient are similar". ``parents=hiprbert`` does the same with the five relations that ``relations`` has by default; that these five and no
     other make the forest is a reading, and the number of nodes has not been counted on RxNorm. A concept may have several parents.
 
     Args:

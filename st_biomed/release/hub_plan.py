@@ -24,6 +24,7 @@ class Repository:
 
     Attributes:
         repo_id: ``owner/name``.
+        public: Whether a new repository is public; private by default.
         user: The user of the token; empty if the Hub was not asked.
         reads_only: Whether the token has no write access.
         exists: Whether the repository exists, as far as the token may see.
@@ -54,6 +55,7 @@ class PushOptions:
 
     Args:
         repo_id: ``owner/name``.
+        public: Whether a new repository is public; private by default.
         branch: Branch to commit to instead of main; created if necessary.
         pull_request: Whether to open a pull request instead of changing main.
         tag: Name of a tag for the commit.

@@ -34,6 +34,7 @@ class GraphCollator:
         preprocess: Maps texts to features, including tensors ``[T, ...]``: ``model.preprocess``, or
             :func:`~st_biomed.encoder.text_limit.limited_preprocess`.
         max_neighbors: Maximum number of neighbors of a node, for each hop; empty for the targets alone.
+        seed: Seed of the draws.
 
     Raises:
         InputError: A number of neighbors below 1, or a seed that is no integer from 0.

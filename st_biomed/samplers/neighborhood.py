@@ -37,7 +37,7 @@ class NeighborSampler:
     neighbor that is already a node remains that node.
 
     Args:
-        max_neighbors: Maximum number of neighbors of a node, for each hop from the targets outwards; empty for the
+        max_neighbors: Maximum number of neighbors of a node, for each hop from the targets outward; empty for the
             targets alone.
 
     Raises:

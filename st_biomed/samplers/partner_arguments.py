@@ -28,7 +28,7 @@ class PartnerArguments:
     anchor_repeats: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "SOURCE=N: repeat the anchors of a source N times per epoch (the published code: PHECODE=70 CPT=10)"
+            "help": "SOURCE=N: repeat the anchors of a source N times per epoch (the published code: PHECODE=70 CPT_FOREST=10)"
         },
     )
     names_per_partner: int = field(default=1, metadata=about("names that a related concept adds to a group", COUNT))

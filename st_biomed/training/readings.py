@@ -17,7 +17,7 @@ _KEPT = {
     "violate": "nearer than the positive by at least the margin",
 }
 """Triplets by the mode of :class:`~st_biomed.losses.miners.TripletMarginMiner`."""
-_WEIGHTED = {"depth": "all hierarchies", "hierarchy": "its own hierarchy"}
+_LEVEL_SOURCES = {"depth": "all hierarchies", "hierarchy": "its own hierarchy"}
 
 
 def sapbert_readings(recipe: Any) -> list[str]:
@@ -51,7 +51,7 @@ def hiprbert_readings(recipe: Any, parts: Collection[str]) -> list[str]:
         own = "".join(f", by {d} for {s}" for s, d in sorted(recipe.distance_type_of_source().items()))
         levels = ", ".join(f"{level.replace('_', ' ')} {i}" for i, level in enumerate(recipe.levels, 1))
         if recipe.level_function != "none":
-            own += f", each in two levels by the depth of the pair in {_WEIGHTED[recipe.level_function]}, deep pairs nearer"
+            own += f", each in two levels by the depth of the pair in {_LEVEL_SOURCES[recipe.level_function]}, deep pairs nearer"
         sentences += [
             f"Distances: synonyms 0, {levels}, everything else {len(recipe.levels) + 1}{own}; the smallest where several apply."
             if recipe.distance == "sibling_parent"
@@ -155,7 +155,9 @@ def bergamot_readings(recipe: Any) -> list[str]:
     ]
     if recipe.graph != "none":
         if recipe.neighborhood == "shuffled":
-            sentences.append("a control: neighbors are exchanged at random, so that they say nothing of a concept")
+            sentences.append(
+                "a control: neighbors are exchanged at random, so that they carry no information about the concept"
+            )
         if recipe.neighborhood == "none":
             sentences.append("a control: each concept is alone in its graph, without neighbors")
         if not recipe.graph.startswith("published_") and recipe.graph_residual:

@@ -42,6 +42,7 @@ class TeacherVectors:
         model: The teacher; it is copied, so training does not change it.
         texts: N texts, e.g. a column of a dataset; those of a batch are read at once, when their rows are requested.
         max_length: Maximum number of tokens of a text, that of the training; ``None`` for the model's own limit.
+        bf16: Whether the copy computes in bfloat16.
         removed: Center the vectors and remove this number of leading principal components, see
             :class:`~st_biomed.training.all_but_the_top.AllButTheTop`. They are computed from a sample of the texts,
             which does not depend on the order in which rows are requested. ``None`` leaves the vectors unchanged.

@@ -16,12 +16,14 @@ from st_biomed.evaluators.benchmark import (
     benchmark_names,
     evaluator_kinds,
     family_of,
+    read_all_settings,
     read_benchmark_settings,
     settings_class,
 )
 from st_biomed.evaluators.data_folder import data_path, open_terminology
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.relatedness.settings import RelatednessSettings
+from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.terminology import Terminology
 
 TEXT = """
@@ -241,3 +243,11 @@ def test_sources_are_those_of_the_terminology_of_the_dictionary_and_of_the_file(
         assert Benchmark("w", "entity_linking", wards).source_names() == ["BC5CDR", "BC5CDR_DICTIONARY", "TOY"]
     named = ["MEDIC", "MESH", "MSH", "NCBI-DISEASE", "NCBI-DISEASE_DICTIONARY", "OMIM"]
     assert Benchmark.read("ncbi_disease").source_names() == named
+
+
+def test_a_single_none_selects_no_settings():
+    """Catches a configuration whose linking benchmarks the command line cannot leave out."""
+    assert read_all_settings(["none"], TreeSettings) == read_all_settings([""], TreeSettings) == []
+    assert [settings.name for settings in read_all_settings(["hpo_tree"], TreeSettings)] == ["hpo_tree"]
+    with pytest.raises(InputError, match="unknown benchmark 'none'"):
+        read_all_settings(["hpo_tree", "none"], TreeSettings)

@@ -49,6 +49,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     the mentions' vectors.
 
     Args:
+        dataset: Mentions by split, and the dictionary.
+        split: The split to measure.
         ks: The k of the accuracies, including 1.
         recall_ks: The k of the recalls.
         rank_unit: ``"name"`` ranks entries of the dictionary; ``"concept"`` skips entries whose ids are ranked

@@ -63,6 +63,8 @@ class LinkingQueries:
     """The measured mentions of a split, and the strings to look up for them.
 
     Args:
+        dataset: Mentions by split, and the dictionary.
+        split: The measured split.
         scoring: The selection of the mentions, and the definition of a correct answer.
         seen: Names of splits, or mentions, whose strings are not in the refined set.
         distance: Edit distance to these strings, as a share of the longer string, up to which a mention is not

@@ -106,6 +106,7 @@ def draw_relation_pairs(
         terminology: Concepts, names, relations, parents and types.
         relations: Names of relations, or label to several relations that count as one; all by default. ``isa`` and
             ``inverse_isa`` include the parents, to which readers map the ``isa`` of a source.
+        settings: Settings of the draw.
         concepts: Indices of concepts, or a mask ``[C]``, that both ends of every pair belong to, e.g. concepts held
             out of training, or concepts with a vector in a table.
 

@@ -157,6 +157,7 @@ class RelationEvaluator(EmbeddingEvaluator):
             terminology: Concepts, names, relations, parents and types.
             relations: Names of relations such as :data:`~st_biomed.evaluators.relation.lists.HIPRBERT_28`, or label to
                 several that count as one; by default all with at least ``min_pairs`` pairs.
+            draw: Settings of the draw.
             concepts: See there.
             **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 

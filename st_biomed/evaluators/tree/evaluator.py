@@ -105,7 +105,9 @@ class TreeEvaluator(EmbeddingEvaluator):
         """Draw the pairs from a hierarchy, see :func:`~st_biomed.evaluators.tree.pairs.draw_pairs`.
 
         Args:
+            hierarchy, texts, pairs_per_class, distances, seed: See there.
             text_subtree: Number of the sub-tree of each text of the hierarchy, int ``[T]``.
+            **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
         Raises:
             InputError: No pair at one of the distances.

@@ -12,7 +12,7 @@ from st_biomed.linking_data.records import LinkingDataset
 
 
 def correct_spelling(dataset: LinkingDataset, *, path: str | Path) -> LinkingDataset:
-    """Replace misspelt words in the parts of the mentions; the dictionary stays unchanged.
+    """Replace misspelled words in the parts of the mentions; the dictionary stays unchanged.
 
     A word of the list matches whole words in any case, and is replaced by its spelling in the list.
 

@@ -84,12 +84,12 @@ class Concepts:
     def _all(self) -> set[Node]:
         """Concepts that have this type or a preferred label; collections and schemes have labels, too."""
         typed = {words.iri(name): set(self.graph.subjects(words.TYPE, words.iri(name))) for name in words.TYPES}
-        labelled = {subject for word in words.PREFERRED for subject in self.graph.subjects(word)}
+        labeled = {subject for word in words.PREFERRED for subject in self.graph.subjects(word)}
         literal_forms = set(self.graph.subjects(words.LITERAL_FORM))
         concepts = typed.pop(words.iri("Concept"))
         others = set().union(*typed.values()) - concepts
         self._drop("collections", len(others - typed[words.iri("ConceptScheme")]))
-        return (concepts | labelled) - others - literal_forms
+        return (concepts | labeled) - others - literal_forms
 
     def _keeps(self, concept: Node, names: list[tuple[str, _Text]]) -> bool:
         schemes = self._schemes(concept)

@@ -18,11 +18,11 @@ class SemanticTags:
     """The tag of each concept: that of its English fully specified name, or else of another one.
 
     Args:
-        labelled: Whether the label of a concept is needed, boolean ``[C]``.
+        labeled: Whether the label of a concept is needed, boolean ``[C]``.
     """
 
-    def __init__(self, concepts: Concepts, labelled: np.ndarray) -> None:
-        self._concepts, self._labelled = concepts, labelled
+    def __init__(self, concepts: Concepts, labeled: np.ndarray) -> None:
+        self._concepts, self._labeled = concepts, labeled
         self._labels: dict[int, tuple[int, str]] = {}
         self._found: list[tuple[np.ndarray, np.ndarray, pa.Array]] = []
         self._n_untagged = 0
@@ -41,14 +41,14 @@ class SemanticTags:
         self._n_untagged += len(names) - len(parts)
         self._found.append((concepts[mask], ranks[mask], parts.field("tag").dictionary_encode()))
         bare = pc.replace_with_mask(names, tagged, parts.field("name"))
-        for row in np.flatnonzero(self._labelled[concepts]).tolist():
+        for row in np.flatnonzero(self._labeled[concepts]).tolist():
             label = int(ranks[row]), bare[row].as_py()
             concept = int(concepts[row])
             self._labels[concept] = min(self._labels.get(concept, label), label)
         return bare
 
     def label(self, concept: int) -> str:
-        """The fully specified name of a labelled concept without its tag; empty if it has none."""
+        """The fully specified name of a labeled concept without its tag; empty if it has none."""
         return self._labels.get(concept, (0, ""))[1]
 
     def rows(self, known: np.ndarray, tally: Tally) -> Iterator[Rows]:
