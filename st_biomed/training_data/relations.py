@@ -60,40 +60,29 @@ def relation_pairs(
         if number < 1:
             raise InputError(f"{name} must be at least 1, found {number}")
     tally = Tally() if tally is None else tally
-    n_concepts, names = terminology.n_concepts, terminology.concept_texts
-    n_names = names.counts
     seen = np.empty(0, dtype=np.int64)
-    texts_a, texts_b, labels = [], [], []
+    texts_a: list[np.ndarray] = []
+    texts_b: list[np.ndarray] = []
+    labels: list[np.ndarray] = []
     for relation, head, tail in _concept_pairs(terminology, relations, parents):
         tally.read(len(head))
+        rng = np.random.default_rng([seed, zlib.crc32(relation.encode())])
         named = terminology.has_name[head] & terminology.has_name[tail]
         tally.drop("of a concept without a name", int((~named).sum()))
         head, tail = head[named], tail[named]
-        ends = (head, tail) if inverses else (np.minimum(head, tail), np.maximum(head, tail))
-        key = ends[0] * n_concepts + ends[1]
-        _, first = np.unique(key, return_index=True)
-        tally.drop("repeated", len(head) - len(first))
+        chosen, key = _distinct_pairs(head, tail, terminology.n_concepts, tally, directed=inverses)
         if not inverses:
-            new = ~np.isin(key[first], seen)
+            new = ~np.isin(key[chosen], seen)
             tally.drop("under another relation too", int((~new).sum()))
-            first = first[new]
-            seen = np.concatenate([seen, key[first]])
-        rng = np.random.default_rng([seed, zlib.crc32(relation.encode())])
-        if len(first) > max_concept_pairs:
-            tally.drop(f"beyond {max_concept_pairs:,} of a relation", len(first) - max_concept_pairs)
-            first = np.sort(rng.choice(first, max_concept_pairs, replace=False))
-        tally.keep(len(first))
-        head, tail = head[first], tail[first]
-        row, value = draw_distinct(rng, n_names[head] * n_names[tail], names_per_pair)
-        rank_a, rank_b = np.divmod(value, n_names[tail[row]])
-        head, tail = head[row], tail[row]
-        name_a, name_b = names.indptr[head] + rank_a, names.indptr[tail] + rank_b
-        text_a, text_b = names.indices[name_a], names.indices[name_b]
-        apart = text_a != text_b  # one string for both concepts teaches nothing
-        texts_a.append(text_a[apart])
-        texts_b.append(text_b[apart])
-        both = [relation_label(name_a, tail, n_concepts), relation_label(name_b, head, n_concepts)]
-        labels.append(np.stack(both, axis=1)[apart])
+            chosen = chosen[new]
+            seen = np.concatenate([seen, key[chosen]])
+        if len(chosen) > max_concept_pairs:
+            tally.drop(f"beyond {max_concept_pairs:,} of a relation", len(chosen) - max_concept_pairs)
+            chosen = np.sort(rng.choice(chosen, max_concept_pairs, replace=False))
+        tally.keep(len(chosen))
+        drawn = _draw_names(rng, terminology, head[chosen], tail[chosen], names_per_pair)
+        for column, values in zip((texts_a, texts_b, labels), drawn):
+            column.append(values)
     texts = terminology.texts["text"]
     table = pa.table(
         {
@@ -103,6 +92,33 @@ def relation_pairs(
         }
     )
     return Dataset(table, info=DatasetInfo(description=description(terminology)))
+
+
+def _distinct_pairs(
+    head: np.ndarray, tail: np.ndarray, n_concepts: int, tally: Tally, *, directed: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The first row of each pair of concepts, sorted by pair, and a number for the pair of every row."""
+    ends = (head, tail) if directed else (np.minimum(head, tail), np.maximum(head, tail))
+    key = ends[0] * n_concepts + ends[1]
+    _, first = np.unique(key, return_index=True)
+    tally.drop("repeated", len(head) - len(first))
+    return first, key
+
+
+def _draw_names(
+    rng: np.random.Generator, terminology: Terminology, head: np.ndarray, tail: np.ndarray, names_per_pair: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Text ids of both names and the labels ``[N, 2]`` of name pairs of each pair of concepts."""
+    names, n_concepts = terminology.concept_texts, terminology.n_concepts
+    n_names = names.counts
+    row, name_pair = draw_distinct(rng, n_names[head] * n_names[tail], names_per_pair)
+    rank_a, rank_b = np.divmod(name_pair, n_names[tail[row]])
+    head, tail = head[row], tail[row]
+    name_a, name_b = names.indptr[head] + rank_a, names.indptr[tail] + rank_b
+    text_a, text_b = names.indices[name_a], names.indices[name_b]
+    labels = np.stack([relation_label(name_a, tail, n_concepts), relation_label(name_b, head, n_concepts)], axis=1)
+    differ = text_a != text_b  # one string for both concepts teaches nothing
+    return text_a[differ], text_b[differ], labels[differ]
 
 
 def _concept_pairs(

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from st_biomed.errors import check_name
 from st_biomed.readers._columns import among
 from st_biomed.readers.umls.folder import MetaFolder, curies
-from st_biomed.records import Rows
+from st_biomed.records import Rows, Tally
 
 RELATIONS = ("named", "all", "rel", "none")
 """The choices of relations and of their names."""
@@ -87,7 +87,43 @@ def read_links(
     Raises:
         InputError: An option needs MRREL or MRDOC, which is missing; no row has a requested source.
     """
-    tally = folder.tally
+    _need_files(folder, asked, parent_sources, relations, trade_names=trade_names)
+    second_of_pair = set() if inverses else _second_of_inverse_pairs(folder)
+    blocks: list[_Block] = []
+    pairs = [np.empty((0, 2), dtype=np.int64)]
+    counts: Counter[str] = Counter()
+    met: set[str] = set()
+    for block in folder.blocks("MRREL", ("CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS")):
+        met.update(block["SAB"].dictionary.to_pylist())
+        number = {end: folder.numbers("MRREL", block, end, optional=True) for end in ("CUI1", "CUI2")}
+        keep = _rows_of_sources(folder, block, number, sources)
+        if trade_names:
+            pairs += _trade_name_pairs(block, number, keep)
+        if parent_sources:
+            others = among(block["REL"], _HIERARCHICAL) & ~among(block["SAB"], parent_sources)
+            folder.tally.drop("MRREL: parents of other sources", int((keep & others).sum()))
+            keep &= ~others
+        blocks += _parents(block, number, keep)
+        keep &= ~among(block["REL"], _HIERARCHICAL)
+        kept = _relations(block, number, keep, relations, second_of_pair, folder.tally)
+        for entry in kept.rest["relation"].value_counts().to_pylist():
+            counts[entry["values"]] += entry["counts"]
+        blocks.append(kept)
+    for option, wanted in (("relation_sources", asked), ("parent_sources", parent_sources)):
+        for source in wanted:
+            check_name(f"value of option {option} (no row of MRREL has it)", source, met)
+    rare = {name for name, count in counts.items() if count < least_rows}
+    if rare:
+        for i, block_of_links in enumerate(blocks):  # in place, so that each block is freed at once
+            blocks[i] = _without(rare, block_of_links, folder.tally)
+    distinct = np.unique(np.concatenate(pairs), axis=0)
+    return Links(folder, blocks, (distinct[:, 0], distinct[:, 1]))
+
+
+def _need_files(
+    folder: MetaFolder, asked: Sequence[str], parent_sources: Sequence[str], relations: str, *, trade_names: bool
+) -> None:
+    """Reject options that need MRREL where it is missing."""
     if asked:
         folder.need("MRREL", "relation_sources needs")
     if parent_sources:
@@ -96,65 +132,75 @@ def read_links(
         folder.need("MRREL", f"relations={relations} needs")
     if trade_names:
         folder.need("MRREL", "trade_names (or preset 'sapbert') needs; trade_names=false reads without it")
-    second_of_pair = set() if inverses else _second_of_inverse_pairs(folder)
-    blocks: list[_Block] = []
-    pairs = [np.empty((0, 2), dtype=np.int64)]
-    counts: Counter[str] = Counter()
-    met: set[str] = set()
-    for block in folder.blocks("MRREL", ("CUI1", "REL", "CUI2", "RELA", "SAB", "SUPPRESS")):
-        size = len(block["REL"])
-        met.update(block["SAB"].dictionary.to_pylist())
-        number = {end: folder.numbers("MRREL", block, end, optional=True) for end in ("CUI1", "CUI2")}
-        keep = folder.filter_rows(
-            "MRREL",
-            size,
-            {
-                "without a concept": (number["CUI1"] >= 0) & (number["CUI2"] >= 0),
-                "other sources": None if sources is None else among(block["SAB"], sources),
-                "suppressed": folder.not_suppressed(block["SUPPRESS"]),
-                "of a concept to itself": number["CUI1"] != number["CUI2"],
-            },
-        )
-        for relation, (brand, drug) in _TRADE_NAMES.items() if trade_names else ():
-            rows = keep & among(block["RELA"], (relation,))
-            pairs.append(np.stack([number[brand][rows], number[drug][rows]], axis=1))
-        if parent_sources:
-            others = among(block["REL"], _HIERARCHICAL) & ~among(block["SAB"], parent_sources)
-            tally.drop("MRREL: parents of other sources", int((keep & others).sum()))
-            keep &= ~others
-        for rel, child, parent in (("PAR", "CUI1", "CUI2"), ("CHD", "CUI2", "CUI1")):
-            is_rel = among(block["REL"], (rel,))
-            ends = {"child": number[child], "parent": number[parent]}
-            blocks.append(_Block("parents", ends, {"source": block["SAB"]}).filter(keep & is_rel))
-            keep &= ~is_rel
-        named = ~among(block["RELA"], ("",))
-        by_rela = pa.array(named & (relations != "rel"))
-        names = pc.if_else(by_rela, _plain(block["RELA"]), _plain(block["REL"])).dictionary_encode()
-        reasons: dict[str, np.ndarray | None] = {
-            "no parents": np.full(size, relations != "none"),
-            "relations without a RELA": named if relations == "named" else None,
-            "inverse relations": ~among(names, second_of_pair),
-        }
-        for reason, condition in reasons.items():
-            if condition is not None:
-                tally.drop(f"MRREL: {reason}", int((keep & ~condition).sum()))
-                keep &= condition
-        ends = {"head": number["CUI2"], "tail": number["CUI1"]}
-        kept = _Block("relations", ends, {"relation": names, "source": block["SAB"]}).filter(keep)
-        for entry in kept.rest["relation"].value_counts().to_pylist():
-            counts[entry["values"]] += entry["counts"]
-        blocks.append(kept)
-    for option, wanted in (("relation_sources", asked), ("parent_sources", parent_sources)):
-        for source in wanted:
-            check_name(f"value of option {option} (no row of MRREL has it)", source, met)
-    rare = {name for name, count in counts.items() if count < least_rows}
-    for i, kept in enumerate(blocks if rare else ()):
-        if kept.table == "relations":
-            common = ~among(kept.rest["relation"], rare)
-            tally.drop("MRREL: rare relations", int((~common).sum()))
-            blocks[i] = kept.filter(common)
-    distinct = np.unique(np.concatenate(pairs), axis=0)
-    return Links(folder, blocks, (distinct[:, 0], distinct[:, 1]))
+
+
+def _rows_of_sources(
+    folder: MetaFolder, block: dict[str, pa.Array], number: dict[str, np.ndarray], sources: Sequence[str] | None
+) -> np.ndarray:
+    """The rows between two different concepts from the sources; the others are counted."""
+    return folder.filter_rows(
+        "MRREL",
+        len(block["REL"]),
+        {
+            "without a concept": (number["CUI1"] >= 0) & (number["CUI2"] >= 0),
+            "other sources": None if sources is None else among(block["SAB"], sources),
+            "suppressed": folder.not_suppressed(block["SUPPRESS"]),
+            "of a concept to itself": number["CUI1"] != number["CUI2"],
+        },
+    )
+
+
+def _trade_name_pairs(block: dict[str, pa.Array], number: dict[str, np.ndarray], keep: np.ndarray) -> list[np.ndarray]:
+    """Numbers of the trade name and of the drug of each row between them, ``[N, 2]`` for each relation."""
+    pairs = []
+    for relation, (brand, drug) in _TRADE_NAMES.items():
+        rows = keep & among(block["RELA"], (relation,))
+        pairs.append(np.stack([number[brand][rows], number[drug][rows]], axis=1))
+    return pairs
+
+
+def _parents(block: dict[str, pa.Array], number: dict[str, np.ndarray], keep: np.ndarray) -> list[_Block]:
+    """The rows with REL = PAR or CHD."""
+    found = []
+    for rel, child, parent in (("PAR", "CUI1", "CUI2"), ("CHD", "CUI2", "CUI1")):
+        ends = {"child": number[child], "parent": number[parent]}
+        rows = keep & among(block["REL"], (rel,))
+        found.append(_Block("parents", ends, {"source": block["SAB"]}).filter(rows))
+    return found
+
+
+def _relations(
+    block: dict[str, pa.Array],
+    number: dict[str, np.ndarray],
+    keep: np.ndarray,
+    relations: str,
+    second_of_pair: set[str],
+    tally: Tally,
+) -> _Block:
+    """The other rows, named by RELA or REL as ``relations`` says; those that are left out are counted."""
+    named = ~among(block["RELA"], ("",))
+    by_rela = pa.array(named & (relations != "rel"))
+    names = pc.if_else(by_rela, _plain(block["RELA"]), _plain(block["REL"])).dictionary_encode()
+    conditions: dict[str, np.ndarray | None] = {
+        "no parents": np.full(len(keep), relations != "none"),
+        "relations without a RELA": named if relations == "named" else None,
+        "inverse relations": ~among(names, second_of_pair),
+    }
+    for reason, condition in conditions.items():
+        if condition is not None:
+            tally.drop(f"MRREL: {reason}", int((keep & ~condition).sum()))
+            keep = keep & condition
+    ends = {"head": number["CUI2"], "tail": number["CUI1"]}
+    return _Block("relations", ends, {"relation": names, "source": block["SAB"]}).filter(keep)
+
+
+def _without(rare: set[str], block: _Block, tally: Tally) -> _Block:
+    """A block without its rare relations, which are counted; parents are unchanged."""
+    if block.table != "relations":
+        return block
+    common = ~among(block.rest["relation"], rare)
+    tally.drop("MRREL: rare relations", int((~common).sum()))
+    return block.filter(common)
 
 
 def _second_of_inverse_pairs(folder: MetaFolder) -> set[str]:
