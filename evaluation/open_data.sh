@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# HiPrBERT and SapBERT on open data, three seeds each, on every benchmark that has its data: the figures of results/open_data.md.
-# ST_BIOMED_DATA names the folder with the files of data.yaml. SEEDS has the seeds ("0 1 2"). The tables are left in out/open_data.
+# HiPrBERT and SapBERT on open data, three seeds each, on every benchmark that has its data; the figures of results/open_data.md are
+# those of MEASURED="icd10cm_tree doid_tree ...". ST_BIOMED_DATA names the folder with the files of data.yaml. SEEDS has the seeds
+# ("0 1 2"), MODELS the kinds of models ("hiprbert sapbert"). The tables are left in out/open_data.
 # Usage: bash evaluation/open_data.sh [all | train | report]
 set -euo pipefail
 known="all train report"
@@ -31,7 +32,9 @@ train) # the hierarchy of ICD-10-CM alone, and the synonyms of seven ontologies 
     ;;
 report) # differences from the base, seed by seed
     # shellcheck disable=SC2046
-    st-biomed evaluate $(for seed in $seeds; do echo "hiprbert-$seed=$out/hiprbert-$seed" "sapbert-$seed=$out/ms-$seed"; done) \
+    st-biomed evaluate $(for kind in ${MODELS:-hiprbert sapbert}; do
+        for seed in $seeds; do echo "$kind-$seed=$out/${kind/sapbert/ms}-$seed"; done
+    done) $(for name in ${MEASURED:-}; do echo "-b $name"; done) \
         --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o $out/evaluation
     python evaluation/cells.py $out/evaluation --reference base -o $out/report.md
     ;;

@@ -151,21 +151,21 @@ def records(  # noqa: PLR0913 - all differences between users' tables
         rows = _rows(table, {role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")}, forms[table])
         for head, relation, tail in _triples(rows, tally, known, tables[-1] if missing == "error" else None):
             yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
-    columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
+    parent_columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
     if len(tables) == 1:
         if not _has(tables[0], "parent", parent, forms[tables[0]]):
             return
-        columns["child"] = child or code or _USUAL_NAMES["code"]
-    empty = len(tables) > 1 or parent is not None
-    rows = _rows(tables[0], columns, forms[tables[0]])
+        parent_columns["child"] = child or code or _USUAL_NAMES["code"]
+    parents_required = len(tables) > 1 or parent is not None
+    rows = _rows(tables[0], parent_columns, forms[tables[0]])
     nameless = set[str]()
     if missing == "group":
-        again = _rows(tables[0], columns, forms[tables[0]])
-        nameless = grouping_nodes(known, ((child, parent) for _, (parent, child) in again if parent and child))
+        parent_rows = _rows(tables[0], parent_columns, forms[tables[0]])
+        nameless = grouping_nodes(known, ((child, parent) for _, (parent, child) in parent_rows if parent and child))
     for above, below in _pairs(rows, tally, known | nameless, tables[-1] if missing == "error" else None):
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
-        empty = False
-    if empty:
+        parents_required = False
+    if parents_required:
         raise InputError(f"{tables[0]}: no row has a parent and a child; the hierarchy is empty")
     for concept in sorted(nameless):
         yield Grouping(f"{name}:{concept}")

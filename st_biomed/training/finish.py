@@ -65,16 +65,16 @@ def finish(
     if writes:
         last = last_complete_checkpoint(folders.work)[0]
         unwritten = f"{folders.trained} was not written" + ("" if last is None else f", the last checkpoint is {last}")
-        with _saying(unwritten), replacing(folders.trained) as draft:
+        with _state_in_errors(unwritten), replacing(folders.trained) as draft:
             save(draft)
         drop_set_aside(folders.work)
-    with _saying(f"{folders.release} was not written, the trained model is in {folders.trained}"):
+    with _state_in_errors(f"{folders.release} was not written, the trained model is in {folders.trained}"):
         found = measure()
         if not writes:
             return found
         with replacing(folders.release) as draft:
             release(draft, found)
-    with _saying(f"{folders.release} is the new release, and {folders.trained} stays"):
+    with _state_in_errors(f"{folders.release} is the new release, and {folders.trained} stays"):
         for name in beside:
             with replacing(folders.work / name) as draft:
                 shutil.copytree(folders.trained / name, draft, dirs_exist_ok=True)
@@ -84,7 +84,7 @@ def finish(
 
 
 @contextmanager
-def _saying(what: str) -> Iterator[None]:
+def _state_in_errors(state: str) -> Iterator[None]:
     """Add the state of the run to an input error or an error of the disk."""
     try:
         yield
@@ -92,7 +92,7 @@ def _saying(what: str) -> Iterator[None]:
         explained = error if isinstance(error, InputError) else disk_error(error)
         if explained is None:
             raise
-        raise InputError(f"{explained}; {what}") from error
+        raise InputError(f"{explained}; {state}") from error
 
 
 def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe that trains an encoder
@@ -137,10 +137,10 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
     """
     training = training if trainer is None else trainer.args
     writes = training is None or training.process_index == 0
-    what = "the trained model" if averaging is None else "the averaged model"
-    label = what if training is not None and training.should_log else ""
-    saved_beside = beside or {}
-    peer = record.base_model if base_model == "" else base_model
+    label = "the trained model" if averaging is None else "the averaged model"
+    logged_label = label if training is not None and training.should_log else ""
+    modules_beside = beside or {}
+    tokenizer_of = record.base_model if base_model == "" else base_model
     if writes:
         check_finite(model, folders)
 
@@ -148,48 +148,52 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
         model.save_pretrained(str(folder), create_model_card=False)
         require_this_package(folder)
         record.save(folder)  # a training that starts from this model has to know its data
-        for name, save_it in saved_beside.items():
-            save_it(folder / name)
+        for name, write in modules_beside.items():
+            write(folder / name)
 
-    def release(folder: Path, found: Measured) -> None:
-        for name, figures in found.items():
+    def release(folder: Path, results: Measured) -> None:
+        for name, figures in results.items():
             record.add_results(name, "before", before[name])
             record.add_results(name, "after", figures)
         record.add_published(
-            figure for figure in suite.published if any(figure.metric in metrics for metrics in found.values())
+            figure for figure in suite.published if any(figure.metric in metrics for metrics in results.values())
         )
         fill_release(
             model if form is None else form(model),
             folder,
             run=record.to_dict(),
             terminologies=terminologies,
-            base_model=peer,
+            base_model=tokenizer_of,
         )
 
     def measure() -> Measured:
         if averaging is not None:
-            averaged = averaging.apply(model, verbose=bool(label))
+            averaged = averaging.apply(model, verbose=bool(logged_label))
             record.add_averaging(averaged)
-            if label:
+            if logged_label:
                 print(" ".join(averaging_sentences(averaged)), flush=True)
-        return suite.measure(model, label) if after is None else {name: {**figures} for name, figures in after.items()}
+        return (
+            suite.measure(model, logged_label)
+            if after is None
+            else {name: {**figures} for name, figures in after.items()}
+        )
 
-    found = finish(
+    results = finish(
         folders,
         save=save,
         measure=measure,
         release=release,
-        beside=list(saved_beside),
+        beside=list(modules_beside),
         keep=form is not None or (averaging is not None and averaging.keep_trained),
         writes=writes,
     )
     if writes:
         if suite.tests:
-            print(f"\n{suite.table(before=before, after=found) if shown is None else shown(found)}")
+            print(f"\n{suite.table(before=before, after=results) if shown is None else shown(results)}")
         flag = ", trust_remote_code=True" if needs_code else ""
         print(f"\nSaved. Load it with SentenceTransformer({str(folders.release)!r}{flag})")
-        publish(folders, terminologies, peer)
-    return found
+        publish(folders, terminologies, tokenizer_of)
+    return results
 
 
 @torch.no_grad()
