@@ -15,7 +15,9 @@ from st_biomed.terminology.union_plan import UnionPlan
 
 EVALUATION = Path(__file__).parents[2] / "evaluation"
 FILES = read_yaml(EVALUATION / "data.yaml")
-MEASURED = re.findall(r"^\| ([\w-]+)(?: \\\*)?, ", (EVALUATION / "results" / "open_encoder.md").read_text("utf-8"), re.M)
+MEASURED = re.findall(
+    r"^\| ([\w-]+)(?: \\\*)?, ", (EVALUATION / "results" / "open_encoder.md").read_text("utf-8"), re.M
+)
 
 
 def test_every_measured_file_is_listed():

@@ -110,3 +110,18 @@ def test_a_second_derivative_is_refused():
     (gradient,) = torch.autograd.grad(sums.square().sum(), unit, create_graph=True)
     with pytest.raises(RuntimeError, match="once_differentiable"):
         gradient.sum().backward()
+
+
+def test_the_gradient_is_not_rounded_where_backward_runs_under_autocast(few):
+    """Catches a product of the backward pass in bfloat16."""
+    masks, rows = masks_and_rows()
+    single = rows.detach().float()
+
+    def gradient(enabled: bool) -> Tensor:
+        unit = unit_rows(single).requires_grad_()
+        sums = masked_log_sum_exp(unit, cosine_matrix(unit.detach()), masks, TERMS)
+        with torch.autocast("cpu", torch.bfloat16, enabled=enabled):
+            (found,) = torch.autograd.grad(torch.where(sums > EMPTY / 2, sums, 0).sum(), unit)
+        return found
+
+    torch.testing.assert_close(gradient(True), gradient(False), atol=1e-6, rtol=1e-6)

@@ -169,3 +169,26 @@ def test_config_names_table_and_terminology():
     config = KGEMarginMultiSimilarityLoss(None, GRAPH, lookup=BIRDS, kge_clip=(0, 1)).get_config_dict()
     assert config["terminology"] == BIRDS.digest and config["kge"]["digest"] == GRAPH.digest
     assert (config["kge"]["model"], config["missing"], config["kge_clip"]) == ("complex", "v2", [0.0, 1.0])
+
+
+def test_the_length_of_a_vector_does_not_count():
+    """Catches inner products taken for cosines."""
+    scaled = KGETable(GRAPH.codes[:3], GRAPH.vectors[:3] * np.array([[3.0], [0.5], [7.0]]), model="complex")
+    labels = text_ids(BIRDS, "carp", "derrick", "grus", "cyprinus")
+    of_units, of_scaled = (
+        KGEMarginMultiSimilarityLoss(None, table, lookup=BIRDS).kge(labels) for table in (GRAPH, scaled)
+    )
+    torch.testing.assert_close(of_scaled, of_units)
+
+
+def test_skipping_leaves_out_positives_without_a_vector_too():
+    """Catches a positive pair that is trained with a margin of 0, where the graph says nothing of it."""
+    embeddings = torch.randn(4, 5, generator=torch.Generator().manual_seed(4), dtype=torch.float64)
+    labels = torch.tensor([0, 0, 1, 2])
+    unknown = torch.full((4, 4), 0.3, dtype=torch.float64)
+    unknown[0, 1] = unknown[1, 0] = torch.nan
+    loss = KGEMarginMultiSimilarityLoss(None, None, missing="skip", miner=None, mask_same_text=False)
+    without = torch.tensor([0, 3, 1, 2])  # the same texts, of which no two belong together
+    pushes = loss.compute_loss_from_embeddings([embeddings], without, kge_similarity=unknown)
+    both = loss.compute_loss_from_embeddings([embeddings], labels, kge_similarity=unknown)
+    torch.testing.assert_close(both, pushes)

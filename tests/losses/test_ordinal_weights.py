@@ -113,3 +113,20 @@ def test_pair_weights_may_have_any_numeric_type(dtype: torch.dtype):
     loss = OrdinalMultiSimilarityLoss(None, hierarchy).compute_loss_from_embeddings([rows], torch.arange(4))
     loss.backward()
     assert torch.isfinite(rows.grad).all() and rows.grad.abs().sum() > 0
+
+
+def test_weights_multiply_both_exponentials_of_the_published_form(terminology):
+    """Catches weights on negatives alone."""
+    labels, embeddings = torch.arange(5), random_batch(1, size=5)[0]
+    weights = 0.5 + torch.arange(25.0).reshape(5, 5) / 10
+    weighted = Hierarchy(terminology, weight_function=lambda pairs: weights)
+    loss = OrdinalMultiSimilarityLoss(None, weighted, alpha=2.0, beta=3.0, base=0.4, form="pairwise_mean")
+    distances, s = weighted.distance(labels, labels).tolist(), cosines(embeddings)
+    found = sorted({d for i, row in enumerate(distances) for j, d in enumerate(row) if i != j and d >= 0})
+    expected = 0.0
+    for nearer, distance in enumerate(found):
+        pairs = [(i, j) for i in range(5) for j in range(5) if i != j and distances[i][j] == distance]
+        pull = [math.log(1 + weights[i, j].item() * math.exp(-2 * (s[i][j] - 0.4))) / 2 for i, j in pairs]
+        push = [math.log(1 + weights[i, j].item() * math.exp(3 * (s[i][j] - 0.4))) / 3 for i, j in pairs]
+        expected += (len(found) - 1 - nearer) * sum(pull) / len(pairs) + nearer * sum(push) / len(pairs)
+    assert value(loss, embeddings, labels, None) == pytest.approx(expected, abs=1e-6)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
+import torch
 from sentence_transformers import SentenceTransformer
 from transformers import TrainerControl, TrainerState
 
 from st_biomed.errors import InputError
-from st_biomed.samplers import HardNegativeBatchSampler, HardNegativeCallback
+from st_biomed.samplers import HardNegativeBatchSampler, HardNegativeCallback, hard_negative_callback
 from st_biomed.samplers.hard_negatives import HardNegativePlan
+from st_biomed.samplers.neighbor_table import nearest_rows
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset
 
@@ -84,3 +87,45 @@ def test_a_failure_leaves_the_model_as_it_was(tiny_bert, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         callback.refresh(made, tiny_bert)
     assert tiny_bert.truncate_dim == 8 and tiny_bert.training
+
+
+def test_texts_embedded_part_by_part_have_the_same_neighbors(tiny_bert, monkeypatch):
+    """Catches parts that are written over each other, which a dataset of one part cannot show."""
+    tables = []
+    for size in (65_536, 10):
+        monkeypatch.setattr(hard_negative_callback, "_TEXTS", size)
+        callback = HardNegativeCallback()
+        made = begin(callback, tiny_bert)
+        callback.refresh(made, tiny_bert)
+        tables.append(made.table.rows)
+    assert np.mean(tables[0][:, :3] == tables[1][:, :3]) > 0.98
+
+
+def test_the_search_is_among_the_candidates_of_the_sampler(tiny_bert, monkeypatch):
+    """Catches neighbors that the batches would leave out again."""
+    asked = []
+    monkeypatch.setattr(
+        hard_negative_callback,
+        "nearest_rows",
+        lambda *args, **options: asked.append(options) or nearest_rows(*args, **options),
+    )
+    callback = HardNegativeCallback()
+    made = begin(callback, tiny_bert)
+    made.candidates = np.arange(60)
+    callback.refresh(made, tiny_bert)
+    assert asked[0]["candidates"] is made.candidates
+
+
+@pytest.mark.parametrize("bf16", [False, True])
+def test_texts_are_embedded_in_the_precision_of_the_training(tiny_bert, monkeypatch, bf16):
+    """Catches a search in another precision than that of the trained vectors."""
+    seen = []
+    encode = tiny_bert.encode
+    monkeypatch.setattr(
+        tiny_bert,
+        "encode",
+        lambda *args, **options: seen.append(torch.is_autocast_enabled("cpu")) or encode(*args, **options),
+    )
+    callback = HardNegativeCallback()
+    callback.refresh(begin(callback, tiny_bert), tiny_bert, bf16=bf16)
+    assert seen == [bf16]
