@@ -22,7 +22,7 @@ def toy() -> Terminology:
 def test_a_step_without_learning_has_the_loss_of_guessing(toy: Terminology, tiny_bert):
     """Catches parts that keep their weights, and weights that change at a rate of 0."""
     teacher = TeacherVectors(tiny_bert, toy.strings)
-    none = [trained(toy, teacher, Cell("published_sage", "stated", 0.1, 0.0, steps), 0, 16) for steps in (1, 3)]
+    none = [trained(toy, teacher, Cell("published_sage", "original", 0.1, 0.0, steps), 0, 16) for steps in (1, 3)]
     assert none[0] == none[1]
     assert none[0]["dgi"] == pytest.approx(2 * math.log(2), abs=0.15)
 
@@ -31,7 +31,7 @@ def test_a_step_without_learning_has_the_loss_of_guessing(toy: Terminology, tiny
 def test_learning_lowers_the_losses_of_the_graph(toy: Terminology, tiny_bert):
     """Catches an optimizer that does not get the graph encoder."""
     teacher = TeacherVectors(tiny_bert, toy.strings)
-    before, after = (trained(toy, teacher, Cell("gat", "stated", 1, rate, 40), 0, 16)["node"] for rate in (0, 0.01))
+    before, after = (trained(toy, teacher, Cell("gat", "original", 1, rate, 40), 0, 16)["node"] for rate in (0, 0.01))
     assert after < 0.8 * before
 
 
@@ -47,5 +47,5 @@ def test_the_table_has_a_row_for_each_cell(tiny_bert_folder: Path, tmp_path: Pat
         ["published_gat", neighbors, "0.1", rate, steps]
         for rate in ("0.001", "0.01")
         for steps in ("1", "2")
-        for neighbors in ("stated", "shuffled")
+        for neighbors in ("original", "shuffled")
     ]
