@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +15,10 @@ from st_biomed.cli._options import Device, TrustRemoteCode
 from st_biomed.cli.mentions import COVERAGE
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH, within
+
+if TYPE_CHECKING:
+    from st_biomed.linking import ConceptIndex, Match
+    from st_biomed.linking.mention_files import MentionRow
 
 _STREAM = Path("-")
 
@@ -124,7 +129,7 @@ def run(
         _check_source(source, form)
     from tqdm import tqdm
 
-    from st_biomed.linking import ConceptIndex, ContextRanker, Match
+    from st_biomed.linking import ConceptIndex, ContextRanker
     from st_biomed.linking import mention_files as files
     from st_biomed.linking.context_search import ContextSearch
     from st_biomed.settings.keyword_options import listed
@@ -139,7 +144,7 @@ def run(
     lists = {"types": types, "below": below, "sources": sources, "languages": languages}
     conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in lists.items() if value}
     conditions.update({name: True for name, value in {"leaves": leaves, "standard": standard}.items() if value})
-    n, without_text, nil = 0, 0, 0
+    counts = _Counts()
     with (
         files.byte_sink(output, typer.get_binary_stream("stdout")) as file,
         files.rejects_sink(rejects) as aside,
@@ -158,12 +163,7 @@ def run(
         rows = files.stopping(table) if on_error == OnError.stop else files.rejecting(table, left_out)
         writer = files.row_writer(write_as, file, table, added)
         opened = ConceptIndex.load(index, verify=verify, trust_remote_code=trust_remote_code)
-        name = model or opened.manifest.model
-        if not name:
-            raise InputError(f"{index}: records no model, because it was built from a model object; pass --model")
-        if threshold is not None and opened.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
-            raise InputError(f"--threshold {threshold:g}: the scores of {index} are cosines, from -1 to 1")
-        opened.check(**conditions)  # what the index does not have is refused before a mention is read
+        name = _checked(opened, model, threshold, conditions)
         opened.use(name, device=device)
         near = None
         if context is not None:
@@ -184,15 +184,9 @@ def run(
                 writer.write(row, matches)
                 if output is None and at_once == 1:
                     file.flush()
-                n += 1
-                without_text += not row.text
-                nil += bool(row.text) and not matches
+                counts.add(row, matches)
     seconds = time.perf_counter() - start
-    parts = [
-        f"{n:,} mentions: {n - nil - without_text:,} linked",
-        f"{nil:,} without a concept",
-        f"{without_text:,} without text",
-    ]
+    parts = counts.parts()
     if table.lines is not None and table.lines.n_blank:
         parts.append(f"{table.lines.n_blank:,} blank line{'s' if table.lines.n_blank > 1 else ''}")
     if near is not None and abbreviations:
@@ -205,7 +199,40 @@ def run(
         )
     if table.lines is not None and table.lines.misread:
         typer.echo(f"warning: {table.name} is valid UTF-8; {table.lines.misread}", err=True)
-    typer.echo(f"{', '.join(parts)}; {seconds:.0f} s, {n / max(seconds, 1e-9):,.0f} a second", err=True)
+    typer.echo(f"{', '.join(parts)}; {seconds:.0f} s, {counts.n / max(seconds, 1e-9):,.0f} a second", err=True)
+
+
+@dataclass
+class _Counts:
+    """Mentions so far: all, those without text, and those with text that no concept was found for."""
+
+    n: int = 0
+    n_without_text: int = 0
+    n_without_concept: int = 0
+
+    def add(self, row: MentionRow, matches: list[Match]) -> None:
+        self.n += 1
+        self.n_without_text += not row.text
+        self.n_without_concept += bool(row.text) and not matches
+
+    def parts(self) -> list[str]:
+        n_linked = self.n - self.n_without_concept - self.n_without_text
+        return [
+            f"{self.n:,} mentions: {n_linked:,} linked",
+            f"{self.n_without_concept:,} without a concept",
+            f"{self.n_without_text:,} without text",
+        ]
+
+
+def _checked(index: ConceptIndex, model: str | None, threshold: float | None, conditions: dict[str, Any]) -> str:
+    """The encoder of an index; refuses what the index does not have before a mention is read."""
+    name = model or index.manifest.model
+    if not name:
+        raise InputError(f"{index.folder}: records no model, because it was built from a model object; pass --model")
+    if threshold is not None and index.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
+        raise InputError(f"--threshold {threshold:g}: the scores of {index.folder} are cosines, from -1 to 1")
+    index.check(**conditions)
+    return name
 
 
 def _check_context(

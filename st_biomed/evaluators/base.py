@@ -1,10 +1,7 @@
-"""The base of all evaluators: embedding, names of metrics, CSV, log and model card."""
+"""The base of all evaluators: embedding, names of metrics, log and model card."""
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -16,10 +13,10 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
+from st_biomed.evaluators.csv_rows import append_row
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder, model_embedder, table_embedder
 from st_biomed.evaluators.terminal_table import metrics_table
 from st_biomed.evaluators.vector_store import stored
-from st_biomed.files import replace_text
 from st_biomed.metrics.significance import Units
 
 if TYPE_CHECKING:
@@ -59,8 +56,8 @@ class EvaluationResult(NamedTuple):
 class EmbeddingEvaluator(BaseEvaluator, ABC):
     """Base of evaluators that measure the vectors of texts.
 
-    A subclass implements :meth:`compute_metrics`, ``citation`` and, if it has settings, ``get_config_dict``. Called with a
-    model, it works as an evaluator of the trainer. :meth:`measure` accepts any other way to embed, such as a
+    A subclass implements :meth:`compute_metrics`, ``citation`` and, where the defaults are not enough, :attr:`table_rows`
+    and ``get_config_dict``. Called with a model, it works as an evaluator of the trainer. :meth:`measure` accepts any other way to embed, such as a
     precomputed matrix through :func:`~st_biomed.evaluators.embedders.table_embedder`. Every metric with units also has
     its 95% bootstrap interval, ``<metric>_low`` and ``<metric>_high``.
 
@@ -131,7 +128,7 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             self._stored(table_embedder([], np.zeros((0, 0))), "")  # refuses what cannot be one before any embedding
         self.units: dict[str, Units] = {}
         self._primary = primary
-        self.primary_metric: str = f"{name}_{primary}" if name else primary
+        self.primary_metric: str = self._prefixed(primary)
         kind = self.description.lower().replace(" ", "_")
         self.csv_file = "_".join(part for part in (kind, "evaluation", name, "results") if part) + ".csv"
 
@@ -155,9 +152,17 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         return None if texts is None else len(texts)
 
     @property
+    def table_rows(self) -> dict[str, str]:
+        """The rows of a table, label to metric without prefix; by default only the primary metric."""
+        return {self._primary: self._primary}
+
+    @property
     def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric; by default only the primary metric."""
-        return {self._primary: self.primary_metric}
+        """:attr:`table_rows` with the keys of the metrics as a call returns them."""
+        return {label: self._prefixed(metric) for label, metric in self.table_rows.items()}
+
+    def _prefixed(self, metric: str) -> str:
+        return f"{self.name}_{metric}" if self.name else metric
 
     def table(self, **runs: Mapping[str, float]) -> str:
         """The headline of one or more runs side by side, e.g. ``before=..., after=...``."""
@@ -265,35 +270,3 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         if self.cache_dir is not None and self.cache_dtype != "float32":
             config["cache_dtype"] = self.cache_dtype
         return config | {"n_bootstrap": self.n_bootstrap, "bootstrap_seed": self.bootstrap_seed}
-
-
-def append_row(path: Path, row: Mapping[str, object]) -> None:
-    """Append a row to a CSV file; a new file gets a header.
-
-    A file with other columns stays, with a warning, and ``name.1.csv`` or the next number that fits gets the row: a
-    training does not end because an option of its evaluator changed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    header, first = list(row), path
-    for number in itertools.count(1):
-        kept = path.read_text("utf-8") if path.is_file() else ""
-        kept = kept[: kept.rfind("\n") + 1]  # a row that a full disk cut off is none
-        found = next(csv.reader([kept.partition("\n")[0]]), [])
-        if not kept or found == header:
-            break
-        differing = ", ".join(
-            [
-                *(f"-{name}" for name in found if name not in header),
-                *(f"+{name}" for name in header if name not in found),
-            ]
-        )
-        path = first.with_suffix(f".{number}{first.suffix}")
-        logger.warning(
-            "%s: has other columns (%s); the row goes to %s", first, differing or "in another order", path.name
-        )
-    rows = io.StringIO(newline="")
-    writer = csv.writer(rows, lineterminator="\n")
-    if not kept:
-        writer.writerow(header)
-    writer.writerow(row.values())
-    replace_text(path, kept + rows.getvalue())

@@ -7,7 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EmbeddingEvaluator, metrics_table, model_embedder, table_embedder
-from st_biomed.evaluators.base import EvaluationResult, append_row
+from st_biomed.evaluators.base import EvaluationResult
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.metrics import Units
 
@@ -42,6 +42,15 @@ def test_texts_of_an_earlier_call_are_looked_up():
     assert metrics == pytest.approx({"mean_number": ord("a") + 1 / 3, "other": ord("c")})
 
 
+def test_rows_of_a_table_have_the_keys_of_the_metrics():
+    """Would catch a label whose metric lacks the prefix, which would leave its row empty."""
+    evaluator = FirstNumber(name="toy", n_bootstrap=0)
+    assert (
+        evaluator.headline == {"mean_number": "toy_mean_number"} and FirstNumber().headline == FirstNumber().table_rows
+    )
+    assert "99.000" in evaluator.table(after={"toy_mean_number": 99.0})
+
+
 def test_what_has_units_gets_an_interval_and_can_be_compared():
     """Would catch an interval of the wrong metric, and units left over from an earlier measurement."""
     evaluator = FirstNumber(n_bootstrap=200, bootstrap_seed=4)
@@ -67,16 +76,6 @@ def test_a_name_that_begins_like_the_primary_metric_is_still_a_prefix():
     assert evaluator.primary_metric == "mean_mean_number"
     assert evaluator.measure(alphabet)[evaluator.primary_metric] == pytest.approx(ord("a") + 1 / 3)
     assert evaluator.primary_metric == "mean_mean_number"
-
-
-def test_rows_are_not_appended_under_another_header(tmp_path, caplog):
-    """Would catch a CSV file whose rows belong to different columns."""
-    append_row(tmp_path / "results.csv", {"epoch": 1, "auc": 0.5})
-    for f1 in (0.5, 0.75):
-        append_row(tmp_path / "results.csv", {"epoch": 1, "f1": f1})
-    assert (tmp_path / "results.csv").read_text() == "epoch,auc\n1,0.5\n"
-    assert (tmp_path / "results.1.csv").read_text() == "epoch,f1\n1,0.5\n1,0.75\n"
-    assert "has other columns (-auc, +f1); the row goes to results.1.csv" in caplog.text
 
 
 def test_vectors_of_a_table_are_cut_as_those_of_a_model():

@@ -232,10 +232,9 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
     # ------------------------------------------------------------------ for people
 
     @property
-    def headline(self) -> dict[str, str]:
-        prefix = f"{self.name}_" if self.name else ""
+    def table_rows(self) -> dict[str, str]:
         keys = ("f1", "precision", "recall", "theta", "pr_auc", "average_precision", "recall_ceiling")
-        return {key.replace("_", " "): f"{prefix}{key}" for key in keys}
+        return {key.replace("_", " "): key for key in keys}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Settings and sizes, never a text."""

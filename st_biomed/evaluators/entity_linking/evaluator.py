@@ -254,14 +254,13 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         return len(self.queries.texts) + len(self.names.texts)
 
     @property
-    def headline(self) -> dict[str, str]:
-        prefix = f"{self.name}_" if self.name else ""
+    def table_rows(self) -> dict[str, str]:
         other = "concept" if self.scoring.rank_unit == "name" else "name"
         keys = [f"acc@{k}" for k in self.ks] + [f"mrr@{self.depth}"] + [f"recall@{k}" for k in self.recall_ks]
         keys += [f"{other}_acc@{k}" for k in self.ks] + ["exact_match_acc@1"]
         for name, mask in self.queries.subsets.items():
             keys += [*(f"{name}_acc@{k}" for k in self.ks), f"{name}_exact_match_acc@1"] if mask.any() else []
-        return {key.replace("_", " "): f"{prefix}{key}" for key in [*keys, "coverage"]}
+        return {key.replace("_", " "): key for key in [*keys, "coverage"]}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Settings, sizes and the dictionary's digest, never a text."""

@@ -60,10 +60,9 @@ class FoldsEvaluator(EmbeddingEvaluator):
         return sum(fold.n_texts for fold in self.folds)
 
     @property
-    def headline(self) -> dict[str, str]:
+    def table_rows(self) -> dict[str, str]:
         """The same as that of a fold."""
-        prefix = f"{self.name}_" if self.name else ""
-        return {f"acc@{k}": f"{prefix}acc@{k}" for k in self.folds[0].ks}
+        return {f"acc@{k}": f"acc@{k}" for k in self.folds[0].ks}
 
     def get_config_dict(self) -> dict[str, Any]:
         """The settings of each fold."""

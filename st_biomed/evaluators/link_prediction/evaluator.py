@@ -186,10 +186,9 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
         }
 
     @property
-    def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric, for the filtered figures of both sides."""
-        prefix = f"{self.name}_" if self.name else ""
-        return {key: f"{prefix}filtered_{key}" for key in ("mrr", "mr", *(f"hits@{k}" for k in self.ks))}
+    def table_rows(self) -> dict[str, str]:
+        """The rows of a table, label to metric, for the filtered figures of both sides."""
+        return {key: f"filtered_{key}" for key in ("mrr", "mr", *(f"hits@{k}" for k in self.ks))}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Settings and sizes, never a name of an entity."""

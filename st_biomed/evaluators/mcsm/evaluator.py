@@ -175,11 +175,10 @@ class MCSMEvaluator(EmbeddingEvaluator):
         return sha.hexdigest()
 
     @property
-    def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric, for the mean over the types, over all, and each type."""
-        prefix = f"{self.name}_" if self.name else ""
-        rows = {"mean of types": f"{prefix}mcsm", "all concepts": f"{prefix}mcsm_micro"}
-        return rows | {self.labels.get(name, name): f"{prefix}{name}/mcsm" for name in self.types.names}
+    def table_rows(self) -> dict[str, str]:
+        """The rows of a table, label to metric, for the mean over the types, over all, and each type."""
+        rows = {"mean of types": "mcsm", "all concepts": "mcsm_micro"}
+        return rows | {self.labels.get(name, name): f"{name}/mcsm" for name in self.types.names}
 
     @property
     def largest(self) -> float:

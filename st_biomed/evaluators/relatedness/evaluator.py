@@ -132,9 +132,8 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         )
 
     @property
-    def headline(self) -> dict[str, str]:
-        prefix = f"{self.name}_" if self.name else ""
-        return {key: f"{prefix}{key}" for key in ("spearman", "pearson")}
+    def table_rows(self) -> dict[str, str]:
+        return {key: key for key in ("spearman", "pearson")}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Sizes and a digest of the pairs and scores, never a text."""

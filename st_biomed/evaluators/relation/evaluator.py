@@ -236,10 +236,9 @@ class RelationEvaluator(EmbeddingEvaluator):
         )
 
     @property
-    def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric, for the mean and each relation's AUC."""
-        prefix = f"{self.name}_" if self.name else ""
-        return {"mean": f"{prefix}macro_auc"} | {name: f"{prefix}{name}/auc" for name in self.positives}
+    def table_rows(self) -> dict[str, str]:
+        """The rows of a table, label to metric, for the mean and each relation's AUC."""
+        return {"mean": "macro_auc"} | {name: f"{name}/auc" for name in self.positives}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Relations, their numbers of pairs and of groups, missing relations, and the digest of the pairs; never their

@@ -203,11 +203,10 @@ class TreeEvaluator(EmbeddingEvaluator):
         return EvaluationResult(metrics, units)
 
     @property
-    def headline(self) -> dict[str, str]:
-        """The rows of a table, label to the key of a metric, for the AUCs, their mean and the rank correlation."""
-        prefix = f"{self.name}_" if self.name else ""
-        rows = {f"{i}v{j}": f"{prefix}auc_{i}v{j}" for i, j in combinations(self.counts, 2)}
-        return rows | {"mean": f"{prefix}mean_auc", "spearman": f"{prefix}spearman_global"}
+    def table_rows(self) -> dict[str, str]:
+        """The rows of a table, label to metric, for the AUCs, their mean and the rank correlation."""
+        rows = {f"{i}v{j}": f"auc_{i}v{j}" for i, j in combinations(self.counts, 2)}
+        return rows | {"mean": "mean_auc", "spearman": "spearman_global"}
 
     def get_config_dict(self) -> dict[str, Any]:
         """Pairs per distance and their digest, never their texts."""
