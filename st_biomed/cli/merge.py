@@ -51,7 +51,7 @@ def run(
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.crosswalk import Crosswalk
     from st_biomed.terminology.normalization import normalized
-    from st_biomed.terminology.stages import added_stages, with_stage
+    from st_biomed.terminology.stages import added_stages
     from st_biomed.terminology.storage import check_folder
 
     if len(terminologies) < 2:
@@ -77,10 +77,7 @@ def run(
             same_name=same_name,
             preferred=preferred_names,
         )
-        merged = Terminology.merge(*parts, codes=walk.codes)
-        if walk.tally.n_read:
-            merged.tallies = with_stage(merged.tallies, "crosswalk", walk.tally)
-        merged = normalized(merged, normalize)
+        merged = normalized(walk.merge(*parts), normalize)
         if without_cycles:
             merged = merged.without_cycles()
         merged.save(output)

@@ -14,6 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import FORMER_CODE, Tally
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.stages import with_stage
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,17 @@ class Crosswalk:
             "equal names of concepts that cross-references link otherwise", len(equal) - len(free)
         )
         return found
+
+    def merge(self, *terminologies: Terminology) -> Terminology:
+        """The terminologies as one, with the codes of this crosswalk and its tally as the stage ``crosswalk``.
+
+        Raises:
+            InputError: As :meth:`Terminology.merge`.
+        """
+        merged = Terminology.merge(*terminologies, codes=self.codes)
+        if self.tally.n_read:
+            merged.tallies = with_stage(merged.tallies, "crosswalk", self.tally)
+        return merged
 
 
 def _by_xrefs(

@@ -15,7 +15,7 @@ from st_biomed.records import Tally
 from st_biomed.terminology.conflicts import cycles, equal_but_for_case, equal_names, links_that_do_not_hold
 from st_biomed.terminology.crosswalk import Crosswalk
 from st_biomed.terminology.normalization import normalized
-from st_biomed.terminology.stages import added_stages, with_stage
+from st_biomed.terminology.stages import added_stages
 from st_biomed.terminology.terminology import Terminology
 from st_biomed.terminology.union_plan import UnionPlan, UnionSource
 
@@ -87,9 +87,7 @@ def unite(
         apart_from=[source.apart_from for source in chosen],
         by_name=[source.by_name for source in chosen],
     )
-    whole = Terminology.merge(*parts, codes=walk.codes)
-    if walk.tally.n_read:
-        whole.tallies = with_stage(whole.tallies, "crosswalk", walk.tally)
+    whole = walk.merge(*parts)
     of_case = equal_but_for_case(whole)
     circles = cycles(whole, sum(part.n_cyclic_parents for part in parts))
     whole = normalized(whole, plan.normalize)

@@ -106,7 +106,9 @@ def test_three_terminologies_unite_two_of_one_source_nowhere():
 
 def test_merging_by_a_crosswalk_moves_names_parents_and_types():
     """Catches a concept renamed in one table and not in another."""
-    merged = Terminology.merge(A, B, codes=Crosswalk.between(A, B, predicates=["xref"]).codes)
+    walk = Crosswalk.between(A, B, predicates=["xref"])
+    merged = walk.merge(A, B)
+    assert merged.tallies["crosswalk"] == walk.tally and merged.tallies["crosswalk"].n_read
     assert merged.concept_names("A:1") == ["flumpa", "flumpa disease"]
     assert "B:1" not in merged.codes
     parents = {(merged.codes[r["child"]], merged.codes[r["parent"]]) for r in merged.parents.to_pylist()}
@@ -156,7 +158,7 @@ def test_links_lead_to_the_same_in_two_steps_as_in_one():
     a = terminology("A", {"1": ["a"], "2": ["b"]}, Xref("A:1", "B:1"))
     b = terminology("B", {"1": ["c"], "2": ["d"]})
     c = terminology("C", {"1": ["e"], "2": ["f"]}, Xref("C:1", "B:1"))
-    both = Terminology.merge(a, b, codes=Crosswalk.between(a, b, predicates=["xref"]).codes)
+    both = Crosswalk.between(a, b, predicates=["xref"]).merge(a, b)
     assert both.concept("B:1") == both.concept("A:1")
     assert Crosswalk.between(both, c, predicates=["xref"]).codes == {"C:1": "A:1"}
     assert Crosswalk.between(both, b).codes == {"B:1": "A:1"}
