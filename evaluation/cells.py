@@ -18,10 +18,14 @@ import argparse
 import json
 import logging
 import math
+import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.trial_lines import lines_of
 from st_biomed.errors import InputError
 from st_biomed.files import check_writable, replace_text
 from st_biomed.leaderboard.results import Result, ResultsFolder
@@ -103,7 +107,9 @@ def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:
     found: Figures = {}
     notes = []
     for file in files:
-        lines = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+        lines = [json.loads(line) for line in lines_of(file).values()]
+        if not lines:
+            raise InputError(f"{file}: has no line of a trial")
         present = [line for line in lines if line.get("common", "") == lines[-1].get("common", "")]
         if others := sorted({line["trial"] for line in lines if line not in present}):
             notes.append(f"Left out, made with another configuration or terminology: {', '.join(others)} of {file}.")
@@ -173,13 +179,15 @@ def _units(
 ) -> Units | None:
     """The units of a figure, ``None`` if the folder lacks them."""
     result = of_model[_model(cell, seed), metric]
-    if not result.units_file:
+    try:
+        return folder.units(result).get(metric.removeprefix(f"{result.evaluator}_"))
+    except InputError as error:
+        logger.warning("%s of %s has no test over units: %s", metric, result.model, error)
         return None
-    return folder.units(result).get(metric.removeprefix(f"{result.evaluator}_"))
 
 
 def report(found: Figures, reference: str, notes: Sequence[str] = (), tests: Tests | None = None) -> str:
-    """A table for each metric, best cell first. Cells with fewer than two seeds of the reference have no interval.
+    """A table for each metric, largest figure first. Cells with fewer than two seeds of the reference have no interval.
 
     Args:
         found: The figures.

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import sys
 import tarfile
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -24,6 +25,9 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.benchmark_files import write_benchmark
 from st_biomed.corpus.raw_text import documents
 from st_biomed.errors import InputError
 from st_biomed.evaluators.clustering_pair.term_rows import wording
@@ -194,9 +198,10 @@ def write(found: Measured, folder: Path) -> None:
         ),
     }
     for name, (entities, title) in tables.items():
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / f"{name}.yaml").unlink(missing_ok=True)
         if not entities:
             continue
-        shutil.rmtree(folder / name, ignore_errors=True)
         (folder / name).mkdir()
         for file, of_file in groupby(entities, key=attrgetter("document")):
             document = Path(file).with_suffix("").as_posix().replace("/", "-")
@@ -205,14 +210,14 @@ def write(found: Measured, folder: Path) -> None:
                 for entity in of_file
             ]
             (folder / name / f"{document}.concept").write_text("".join(mentions), encoding="utf-8")
-        (folder / f"{name}.yaml").write_text(
-            f"name: {name}\n"
-            f"title: {len(entities)} {title}\n"
-            "language: it\n"
-            "evaluator: entity_linking\n"
-            f"settings: {{format: biosyn, by_document: true, path: {folder / name}, dictionary: {folder / 'dictionary.txt'}, dev: '', "
-            "test: all}\n",
-            encoding="utf-8",
+        data = {"format": "biosyn", "path": folder / name, "dictionary": folder / "dictionary.txt"}
+        write_benchmark(
+            folder,
+            name,
+            evaluator="entity_linking",
+            title=f"{len(entities)} {title}",
+            language="it",
+            settings={**data, "by_document": True, "dev": "", "test": "all"},
         )
 
 

@@ -71,7 +71,9 @@ def main() -> None:
     ):
         cell = Cell(graph, neighborhood, weight, rate, steps)
         figures = [trained(terminology, teacher, cell, seed, arguments.batch) for seed in arguments.seeds]
-        columns = [interval([found[name] for found in figures]) for name in ("dgi", "node")]
+        columns = [
+            interval([found[name] for found in figures]) if name in figures[0] else "-" for name in ("dgi", "node")
+        ]
         row = [graph, neighborhood, f"{weight:g}", f"{rate:g}", f"{steps:,}", *columns]
         write(arguments.output, f"| {' | '.join(row)} |\n", append=True)
 
@@ -116,7 +118,9 @@ def trained(terminology: Terminology, teacher: TeacherVectors, cell: Cell, seed:
         others = zip(range(MEASURED), batches(terminology, concepts, batch, seed + 1000))
         measured = [of_step(loss, teacher, step) for _, step in others]
     return {
-        name: sum(float(parts[name]) for parts in measured) / MEASURED / loss.weights[name] for name in ("dgi", "node")
+        name: sum(float(parts[name]) for parts in measured) / MEASURED / loss.weights[name]
+        for name in ("dgi", "node")
+        if loss.weights[name]
     }
 
 

@@ -17,14 +17,19 @@ A terminology of another source, HPO in the experiment, is unseen where it is no
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.benchmark_files import write_benchmark
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.data_folder import open_terminology
@@ -141,25 +146,24 @@ def write(held: HeldOut, folder: Path, trees: TreeSettings) -> None:
     held.names.save(folder / "names")
     lines = ["code\ttype", *("\t".join(row) for row in held.types)]
     (folder / "types.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    names = f"sources: [{folder / 'names'}]"
-    own = {
-        "mcsm": ("MCSM over", f"{names}, types: {folder / 'types.tsv'}, least_concepts: 20"),
-        "clustering_pair": ("Synonyms of", f"{names}, distinct: true, validation: 0.3"),
+    names = {"sources": [str(folder / "names")]}
+    split = {"depth": trees.depth, "dev": SHARE, "test": SHARE, "seed": trees.seed}
+    own: dict[str, tuple[str, dict[str, Any]]] = {
+        "mcsm": ("MCSM over", {**names, "types": folder / "types.tsv", "least_concepts": 20}),
+        "clustering_pair": ("Synonyms of", {**names, "distinct": True, "validation": 0.3}),
         "tree": (
             "Tree discrimination on",
-            f"sources: {trees.sources}, depth: {trees.depth}, dev: {SHARE}, test: {SHARE}, seed: {trees.seed}, "
-            f"pairs_per_class: {trees.pairs_per_class}",
+            {"sources": list(trees.sources), **split, "pairs_per_class": trees.pairs_per_class},
         ),
     }
     for evaluator, (title, settings) in own.items():
-        name = f"{evaluator.partition('_')[0]}_held"
-        (folder / f"{name}.yaml").write_text(
-            f"name: {name}\n"
-            f"title: {title} held-out categories of the Italian ICD-9-CM\n"
-            "language: it\n"
-            f"evaluator: {evaluator}\n"
-            f"settings: {{{settings}}}\n",
-            encoding="utf-8",
+        write_benchmark(
+            folder,
+            f"{evaluator.partition('_')[0]}_held",
+            evaluator=evaluator,
+            title=f"{title} held-out categories of the Italian ICD-9-CM",
+            language="it",
+            settings=settings,
         )
 
 

@@ -27,6 +27,7 @@ from recipes.open_encoder import OpenEncoderArguments
 from st_biomed.encoder import computes_bf16
 from st_biomed.errors import InputError
 from st_biomed.evaluators import EntityLinkingEvaluator
+from st_biomed.files import check_writable, write_text
 from st_biomed.leaderboard.models import LoadedModel, named_models
 from st_biomed.linking_data import LinkingDataset
 from st_biomed.metrics.significance import Units
@@ -62,6 +63,7 @@ def main() -> None:
     )
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the table")
     arguments = parser.parse_args()
+    check_writable(arguments.output, file=True)
     recipe, training = read_settings((OpenEncoderArguments, SentenceTransformerTrainingArguments), [arguments.config])
     open_encoder.without_none(recipe)
     data = open_encoder.read(recipe, training)
@@ -71,8 +73,8 @@ def main() -> None:
     dataset = found.dataset
     hits = {model.name: linked(dataset, LoadedModel(model).measure) for model in named_models(arguments.models)}
     text = table(hits, kinds_of(dataset, data.whole))
-    arguments.output.write_text(text, encoding="utf-8")
     print(text)
+    write_text(arguments.output, text)
 
 
 def linked(dataset: LinkingDataset, measure: Callable[[EntityLinkingEvaluator], object]) -> np.ndarray:

@@ -16,7 +16,7 @@ from the vectors of the untrained base model, a control of ``--distillation_remo
 
 A line of ``results.jsonl`` has the figures of one share, and a checksum of what it was made of: the terminology, the base
 model, all settings, and the weights in a mix. Shares that have their lines are not repeated, unless this changed, and trials
-that are added to the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
+that are added at the end of the file while others run are taken up. NCBI disease is linked to a part of its dictionary, so that figures of a trial
 compare with those of other trials alone.
 """
 
@@ -52,7 +52,7 @@ from st_biomed.encoder import computes_bf16
 from st_biomed.encoder.load import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
-from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
+from st_biomed.evaluators.embedders import EmbedOnce, map_embedder, model_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.shared_embedding import KEPT_TEXTS
@@ -167,7 +167,8 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
     Raises:
         InputError: A mix has a part that is no trial and no folder.
     """
-    how: list[Any] = [*common, trial.get("removed")]
+    recipe, training = settings(config, trial.get("arguments", ""))
+    how: list[Any] = [*common, trial.get("removed"), plain(asdict(recipe))]
     if "mix" in trial:
         others = read_yaml(trials)
         for part, share in trial["mix"].items():
@@ -179,8 +180,7 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
             else:
                 raise InputError(f"{trials}: {name}: expected trials and folders of models in mix, found {part}")
     else:
-        recipe, training = settings(config, trial.get("arguments", ""))
-        how += [plain(asdict(recipe)), training.seed, weight_arguments(training)]
+        how += [training.seed, weight_arguments(training)]
     return checksum(json.dumps(how, sort_keys=True).encode())
 
 
@@ -268,7 +268,9 @@ def measured(
 ) -> dict[str, float]:
     """The primary figure of every evaluator, the accuracy on refined mentions besides; of mapped vectors."""
     embed = model_embedder(model, bf16=computes_bf16())
-    found = suite.measure_vectors(EmbedOnce(lambda texts: mapped(embed(texts)), KEPT_TEXTS))
+    found = suite.measure_vectors(
+        EmbedOnce(map_embedder(embed, lambda one: lambda texts: mapped(one(texts))), KEPT_TEXTS)
+    )
     figures = {evaluator.name: found[evaluator.name][evaluator.primary_metric] for evaluator in suite.tests}
     for name, values in found.items():
         figures |= {f"{name} refined": value for key, value in values.items() if key.endswith("refined_acc@1")}

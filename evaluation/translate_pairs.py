@@ -7,18 +7,28 @@ Writes PREFIX.csv (term1, term2, score) and PREFIX.yaml, a benchmark that measur
 
 from __future__ import annotations
 
+import argparse
 import csv
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.benchmark_files import write_benchmark
 from st_biomed.evaluators import RelatednessEvaluator
 from st_biomed.settings.recipe import run_recipe
 from st_biomed.terminology import Terminology
 
 
 def main() -> None:
-    pairs, source, language, prefix = sys.argv[1:]
-    terminology = Terminology.open(source)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path, help="file of term pairs with scores")
+    parser.add_argument("source", help="the terminology")
+    parser.add_argument("language", help="two letters")
+    parser.add_argument("prefix", type=Path, help="of the two files")
+    arguments = parser.parse_args()
+    pairs, language, out = arguments.pairs, arguments.language, arguments.prefix
+    terminology = Terminology.open(arguments.source)
     translated = names_in(terminology, language)
     measured = RelatednessEvaluator.from_file(pairs)
     rows = []
@@ -26,18 +36,17 @@ def main() -> None:
         both = [translated.get(measured.texts[term].lower()) for term in (left, right)]
         if all(both):
             rows.append([*both, score])
-    out = Path(prefix)
     out.parent.mkdir(parents=True, exist_ok=True)
-    with out.with_suffix(".csv").open("w", newline="", encoding="utf-8") as file:
+    table = out.with_name(f"{out.name}.csv")
+    with table.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([["term1", "term2", "score"], *rows])
-    title = f"{Path(pairs).stem}, the {len(rows)} pairs whose terms {terminology!r} names in {language!r}"
-    out.with_suffix(".yaml").write_text(
-        f"name: {out.stem}\n"
-        f"title: {title!r}\n"
-        f"language: {language}\n"
-        "evaluator: relatedness\n"
-        f"settings: {{path: {out.with_suffix('.csv')}}}\n",
-        encoding="utf-8",
+    write_benchmark(
+        out.parent,
+        out.name,
+        evaluator="relatedness",
+        title=f"{pairs.stem}, the {len(rows)} pairs whose terms {terminology!r} names in {language!r}",
+        language=language,
+        settings={"path": table},
     )
     print(f"{len(rows)} of {len(measured.scores)} pairs have both terms in {language!r}: {out}.csv, {out}.yaml")
 

@@ -8,19 +8,33 @@ concepts whose codes begin as said) and OUT/translations-xx.yaml, a benchmark fo
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.benchmark_files import write_benchmark
 from st_biomed.linking_data.held_out_translations import hold_out_translations
 from st_biomed.settings.recipe import run_recipe
 from st_biomed.terminology import Terminology
 
 
 def main() -> None:
-    source, prefix, n_concepts, out, *languages = sys.argv[1:]
-    folder = Path(out)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source", help="the terminology")
+    parser.add_argument("prefix", help="how the codes of the concepts begin, e.g. HP:")
+    parser.add_argument("n_concepts", type=int, help="concepts that are measured")
+    parser.add_argument("folder", type=Path, help="folder of the benchmark")
+    parser.add_argument("languages", nargs="+", help="two letters each")
+    arguments = parser.parse_args()
+    folder: Path = arguments.folder
     held = hold_out_translations(
-        Terminology.open(source), languages=languages, n_dev=100, n_test=int(n_concepts), prefix=prefix
+        Terminology.open(arguments.source),
+        languages=arguments.languages,
+        n_dev=100,
+        n_test=arguments.n_concepts,
+        prefix=arguments.prefix,
     )
     held.train.save(folder / "train")
     every: list[str] = []
@@ -38,14 +52,14 @@ def main() -> None:
 def write(folder: Path, name: str, described: str, mentions: list[str], language: str = "mul") -> None:
     """The mentions of a language, or of several, and their benchmark."""
     (folder / f"{name}.tsv").write_text("".join(mentions), encoding="utf-8")
-    (folder / f"{name}.yaml").write_text(
-        f"name: {name}\n"
-        f"title: {len(mentions)} names in {described} of held-out concepts, linked to names in English\n"
-        f"language: {language}\n"
-        "evaluator: entity_linking\n"
-        f"settings: {{format: tsv, path: {folder / name}.tsv, dictionary: {folder / 'dictionary.txt'}, "
-        "dev: '', test: all}\n",
-        encoding="utf-8",
+    data = {"format": "tsv", "path": folder / f"{name}.tsv", "dictionary": folder / "dictionary.txt"}
+    write_benchmark(
+        folder,
+        name,
+        evaluator="entity_linking",
+        title=f"{len(mentions)} names in {described} of held-out concepts, linked to names in English",
+        language=language,
+        settings={**data, "dev": "", "test": "all"},
     )
 
 

@@ -85,6 +85,8 @@ def lines_of(results: Path) -> dict[tuple[str, float], str]:
     """Trial and share to its line; a line that was cut off is none."""
     lines = results.read_text("utf-8").splitlines(keepends=True) if results.is_file() else []
     whole = [(json.loads(line), line) for line in lines if line.endswith("\n")]
+    if not all("trial" in found for found, _ in whole):
+        raise InputError(f"{results}: expected lines of trials, found other ones; give a folder of results as such")
     return {(found["trial"], found["share"]): line for found, line in whole}
 
 

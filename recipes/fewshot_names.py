@@ -106,6 +106,8 @@ def main(argv: Sequence[str] | None = None) -> None:
 def train(recipe: FewShotArguments, training: SentenceTransformerTrainingArguments) -> None:
     """The whole experiment."""
     chains = check(recipe)
+    if training.seed not in (SentenceTransformerTrainingArguments.seed, *recipe.seeds):
+        raise InputError(f"seed: the runs have those of --seeds, found --seed {training.seed}; leave it out")
     if recipe.smoke:
         training.num_train_epochs, recipe.hidden = 2, [8]
     training = with_precision(training, recipe.precision)

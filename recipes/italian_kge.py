@@ -161,7 +161,7 @@ def other_recipe(stage: str, recipe: ItalianArguments, seed: int, folder: Path, 
     elif stage == "kge":
         module = bundled_recipe("kge")
         kinds = (module.KGEArguments, KGESettings)
-        resume = begun_in(output).exists() and not recipe.overwrite
+        resume = (begun_in(output).exists() or (output / "graph").is_dir()) and not recipe.overwrite
         own = {"terminology": [terminology], "models": [recipe.kge_model], "resume": resume}
     else:
         module = bundled_recipe("knowledge_injection")

@@ -161,6 +161,8 @@ def run(
     set_seed(training.seed)
 
     # Read.
+    if benchmark.test in recipe.train_splits:
+        raise InputError(f"train_splits: {benchmark.test} is measured, and would be trained on; leave it out")
     dataset = benchmark.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
 

@@ -59,13 +59,12 @@ def source_names(sources: Sequence[str]) -> list[str]:
     return _NAMES.get(opened, [])
 
 
-def _version(source: str) -> tuple[str, int, int] | None:
-    """What tells the files of a source from others of the same name, here or in another folder."""
-    path = Path(source.partition("?")[0].rpartition(":")[2])
-    if not path.exists():
-        return None
-    found = path.stat()
-    return str(path.resolve()), found.st_ino, found.st_mtime_ns
+def _version(source: str) -> tuple[tuple[str, int, int], ...]:
+    """What tells the files of a source, and of its options, from others of the same name, here or in another folder."""
+    place, _, options = source.partition("?")
+    named = [place.rpartition(":")[2], *(option.partition("=")[2] for option in options.split("&"))]
+    paths = [path for name in named if name and (path := Path(name)).exists()]
+    return tuple((str(path.resolve()), (found := path.stat()).st_ino, found.st_mtime_ns) for path in paths)
 
 
 _NAMES: dict[tuple[tuple[str, ...], tuple[object, ...]], list[str]] = {}

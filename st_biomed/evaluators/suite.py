@@ -95,9 +95,13 @@ class EvaluatorSuite:
         Args:
             label: Name of the model in a line before each evaluator, with the number of texts; empty for no line.
         """
-        if not self.tests:
-            return {}
-        return self.measure_vectors(EmbedOnce(self.tests[0].embedder(model), KEPT_TEXTS), label)
+        shared: dict[tuple[object, ...], EmbedOnce] = {}  # evaluators with equal options embed a text once
+        found: dict[str, dict[str, float]] = {}
+        for evaluator in self.tests:
+            if (options := evaluator.embedding_options) not in shared:
+                shared[options] = EmbedOnce(evaluator.embedder(model), KEPT_TEXTS)
+            found |= self._measured([evaluator], shared[options], label)
+        return found
 
     def measure_vectors(self, embed: Embed, label: str = "") -> dict[str, dict[str, float]]:
         """The reported metrics of vectors from any source, by evaluator name.
@@ -106,8 +110,12 @@ class EvaluatorSuite:
             embed: Maps N texts to ``[N, D]``; preferably one that embeds each text once.
             label: As in :meth:`measure`.
         """
+        return self._measured(self.tests, embed, label)
+
+    @staticmethod
+    def _measured(evaluators: Iterable[EmbeddingEvaluator], embed: Embed, label: str) -> dict[str, dict[str, float]]:
         found = {}
-        for evaluator in self.tests:
+        for evaluator in evaluators:
             if label:
                 texts = "" if evaluator.n_texts is None else f": {evaluator.n_texts:,} texts"
                 print(f"measuring {label} on {evaluator.name}{texts} ...", flush=True)

@@ -44,7 +44,10 @@ def scorer_from_vectors(vectors: np.ndarray, similarity: str = "cosine", *, trai
             still = np.zeros(table.shape[1])
             moved = np.stack([moves.get(relation, still) for relation in relations.tolist()])
             queries = queries - moved if side == "head" else queries + moved
-        scores = (queries @ table.T - half_squares).astype(np.float32)
+        scores = queries @ table.T - half_squares
+        if similarity == "euclidean":
+            scores -= (queries**2).sum(axis=1, keepdims=True) / 2  # near 0 for near vectors: float32 keeps the order
+        scores = scores.astype(np.float32)
         scores[np.arange(len(given_ends)), given_ends] = -np.inf
         return scores
 

@@ -40,7 +40,7 @@ def mteb_tasks(benchmark: Benchmark, *, language: str | None = None) -> list[Abs
         language: Language of its texts, two letters; by default that of the benchmark.
 
     Raises:
-        InputError: mteb is not installed, another kind of benchmark, an unknown language, or invalid data.
+        InputError: mteb is not installed, another kind of benchmark, one in folds, an unknown language, or invalid data.
     """
     try:
         import mteb  # noqa: F401
@@ -59,6 +59,8 @@ def mteb_tasks(benchmark: Benchmark, *, language: str | None = None) -> list[Abs
             tasks.append(_relatedness(evaluator, benchmark, LANGUAGES[language]))
         elif isinstance(evaluator, EntityLinkingEvaluator):
             tasks.append(_linking(evaluator, benchmark, LANGUAGES[language]))
+        else:
+            raise InputError(f"{benchmark.name}: is a mean over folds, which no MTEB task is; name one fold")
     return tasks
 
 

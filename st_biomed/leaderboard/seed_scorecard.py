@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypedDict
 
 from st_biomed.metrics.seed_interval import seed_interval
-from st_biomed.release.run_data import RunData
+from st_biomed.release.run_data import EarlierData, RunData
 from st_biomed.release.scorecard_data import OUTCOMES, OutcomeData, ScorecardData
 
 _OF_A_RUN = {
@@ -109,14 +109,18 @@ def _together(group: Sequence[ScorecardData], recipe: str, seeds: list[int]) -> 
     )
 
 
+def _identity(stage: RunData | EarlierData) -> list[Any]:
+    """The recipe of a stage, and what it started from and was trained on."""
+    return [stage["recipe"], stage["base_model"], [terminology["digest"] for terminology in stage["terminologies"]]]
+
+
 def _but_for_the_seed(run: RunData) -> str:
     """The common part of the runs of one recipe."""
     arguments: list[dict[str, Any]] = [run["configuration"], run["training_arguments"]]
     identity = [
-        run["recipe"],
         bool(run["results"]),  # the model that keep_trained left is not averaged, and has none
-        run["base_model"],
-        [terminology["digest"] for terminology in run["terminologies"]],
+        _identity(run),
+        *map(_identity, run["earlier"]),
         [{name: value for name, value in group.items() if name not in _OF_A_RUN} for group in arguments],
     ]
     return json.dumps(identity, sort_keys=True, default=str)

@@ -108,8 +108,8 @@ def linking_metrics(
         InputError: A k beyond the depth.
     """
     ks, recall_ks = list(ks), list(recall_ks)
-    if max([*ks, *recall_ks]) > depth:
-        raise InputError(f"ks: found {max([*ks, *recall_ks])}, but only {depth} candidates were ranked")
+    if (deepest := max([*ks, *recall_ks], default=0)) > depth:
+        raise InputError(f"ks: found {deepest}, but only {depth} candidates were ranked")
     ranks = mention_ranks(part_ranks, gold)
     metrics = {f"acc@{k}": float((ranks <= k).mean()) for k in ks}
     metrics[f"mrr@{depth}"] = float((1 / ranks).mean())

@@ -75,8 +75,12 @@ def gold_of_mentions(
         missing_gold: ``"count_as_miss"`` keeps mentions whose gold the dictionary lacks, ``"skip"`` leaves them out.
 
     Raises:
-        InputError: An unknown option, a mention without gold ids if that is an error, or no mention left.
+        InputError: An unknown option, lists of different lengths, a mention without gold ids if that is an error, or no mention left.
     """
+    if len(groups) != len(n_parts):
+        raise InputError(
+            f"gold: expected the number of parts of each of {len(groups):,} mentions, found {len(n_parts):,}"
+        )
     for kind, value, allowed in (
         ("gold_match", gold_match, GOLD_MATCHES),
         ("nil", nil, NIL),
@@ -91,7 +95,7 @@ def gold_of_mentions(
     strings: list[tuple[int, int]] = []  # owner and part of each string
     answers: list[tuple[int, int]] = []  # string and set
     n_nil = 0
-    for i, (group, parts) in enumerate(zip(groups, n_parts)):
+    for i, (group, parts) in enumerate(zip(groups, n_parts, strict=True)):
         if not any(group):
             n_nil += 1
             continue

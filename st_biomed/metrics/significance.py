@@ -15,6 +15,15 @@ from st_biomed.metrics.resamplers import OF_GROUPS, OF_SUMS, STATISTICS, Resampl
 
 _CELLS = 1 << 22  # numbers drawn at once: 32 MB
 
+_COLUMNS: dict[str, Callable[[int], bool]] = {
+    "mean": lambda n: n == 2,
+    "macro_mean": lambda n: n > 0 and n % 2 == 0,
+    "f1": lambda n: n == 3,
+    "spearman": lambda n: n == 2,
+    **dict.fromkeys(OF_GROUPS, lambda n: n > 1),  # whose resamplers check them
+}
+"""Whether rows of a statistic may have so many columns."""
+
 
 class Interval(NamedTuple):
     """A figure and the interval around it."""
@@ -53,7 +62,7 @@ class Units:
         clusters: Clusters that are drawn with all their units, e.g. the document of each mention, ``[N]``.
 
     Raises:
-        InputError: No unit, NaN, an unknown statistic, or clusters of another length or with a statistic of scores.
+        InputError: No unit, NaN, an unknown statistic, other columns than it has, or clusters of another length or with a statistic of scores.
 
     Example:
         >>> ours, theirs = Units("mention", np.array([1, 1, 0, 1, 0])), Units("mention", np.array([1, 0, 0, 0, 0]))
@@ -78,6 +87,9 @@ class Units:
             raise InputError(f"{self.unit}s: a sparse array is for {', '.join(OF_SUMS)}, found {self.statistic}")
         if rows.ndim != 2 or not rows.shape[0]:
             raise InputError(f"{self.unit}s: expected [N, C] numbers of at least one {self.unit}, found {rows.shape}")
+        n_columns = rows.shape[1]
+        if not _COLUMNS[self.statistic](n_columns):
+            raise InputError(f"{self.unit}s: {self.statistic} is not of rows with {n_columns} columns")
         finite = np.isfinite(abs(rows).sum(axis=1))
         if not finite.all():
             raise InputError(f"{self.unit}s: {int((~finite).sum()):,} hold NaN or infinity")
@@ -229,6 +241,8 @@ def _in_steps(
     """``n_resamples`` draws, few enough at a time that their random numbers fit in memory."""
     if n_resamples < 1:
         raise InputError(f"n_resamples must be at least 1, found {n_resamples}")
+    if seed < 0:
+        raise InputError(f"seed must not be negative, found {seed}")
     rng = np.random.default_rng(seed)
     step = max(1, _CELLS // n_units)
     return np.concatenate([draw(rng, min(step, n_resamples - start)) for start in range(0, n_resamples, step)])

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from st_biomed.errors import InputError
 from st_biomed.metrics.precision_recall import average_precision, pr_auc
 from st_biomed.metrics.ranking import roc_auc, spearman
 
@@ -25,7 +26,7 @@ def discrimination(scores: np.ndarray, distances: np.ndarray) -> dict[str, float
         The metrics, beginning with the AUCs; empty if there are fewer than two distances.
 
     Raises:
-        InputError: NaN among the scores.
+        InputError: NaN among the scores, or arrays of different lengths.
     """
     duels = _duels(scores, distances)
     if not duels:
@@ -53,5 +54,7 @@ def mean_auc(scores: np.ndarray, distances: np.ndarray) -> float:
 
 def _duels(scores: np.ndarray, distances: np.ndarray) -> list[tuple[str, np.ndarray, np.ndarray]]:
     """Scores at each two distances i < j, and what the two are called."""
+    if np.shape(scores) != np.shape(distances):
+        raise InputError(f"distances: expected one for each of {len(scores):,} scores, found {len(distances):,}")
     at = {int(distance): scores[distances == distance] for distance in np.unique(distances)}
     return [(f"{i}v{j}", at[i], at[j]) for i, j in combinations(at, 2)]

@@ -85,7 +85,7 @@ class GraphArguments:
         """
         if self.graph != "none":
             used = {name for name, graphs in _OF_SOME.items() if self.graph in graphs}
-            check_unused(self, _OF_SOME.keys() - used, f"graph {self.graph}")
+            check_unused(self, _OF_SOME.keys() - used, f"graph {self.graph}", by=("graph",))
 
     def graph_encoder(self, width: int, n_relations: int) -> GraphEncoder | None:
         """The graph encoder with new weights, or ``None`` for ``"none"``.

@@ -71,7 +71,7 @@ def lay_out(vectors: np.ndarray, *, perplexity: float = 15.0, seed: int = 0) -> 
 def concept_map(
     path: str | Path, terminology: Terminology, models: Mapping[str, Embed], names: ConceptNames, *, seed: int = 0
 ) -> Path:
-    """Draw the names of each concept in a color and a mark of its own, one panel for each model.
+    """Draw the names of each concept in a color and a mark, one panel for each model; both repeat after 100 concepts.
 
     Args:
         path: The PNG or SVG file.

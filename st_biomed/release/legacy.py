@@ -59,6 +59,8 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
     """
     folder, output = Path(folder), Path(output)
     read_run(folder / "run.json")
+    if folder.resolve() in output.resolve().parents:
+        raise InputError(f"{output}: is in the release {folder}, which is copied; choose a folder outside it")
     check_free(output)
     with unreplaced(folder), replacing(output) as draft:
         shutil.copytree(folder, draft, dirs_exist_ok=True)

@@ -8,15 +8,28 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.release.run_data import RunData, read_run
 
+BEGUN = "begun.json"
+"""The record of a run or phase as it began, beside its checkpoints."""
+
+CHECKPOINT_FILES = "checkpoint_files.json"
+"""The file of a checkpoint that lists all other files with sizes and checksums."""
+
 
 def record_of(folder: str | Path) -> RunData | None:
-    """The record of a model: that in its own folder, else that in the release of its run; nothing if no run wrote it.
+    """The record of a model: that in its own folder, else that in the release of its run, or beside a checkpoint; nothing if no
+    run wrote it.
 
     Raises:
         InputError: A damaged record, or none of a model that a run left: what it was trained on would not be known.
     """
     path = Path(folder)
-    if (run := known_record(path)) is None and (release := release_of(path)) != path and path.is_dir():
+    run, release = known_record(path), release_of(path)
+    if run is None and is_checkpoint(path):
+        raise InputError(
+            f"{path}: is a checkpoint without the record of its run ({_place(path).parent / BEGUN}), so its training data are not "
+            "known; start from a release, or move the model to a folder of another name to use it without a record"
+        )
+    if run is None and release != path and path.is_dir():
         raise InputError(
             f"{path}: the record of its run is missing ({release / 'run.json'}), so its training data are not known; copy the "
             "record beside the model, or move the model to a folder of another name to use it without one"
@@ -30,10 +43,20 @@ def known_record(folder: str | Path) -> RunData | None:
     Raises:
         InputError: A damaged record.
     """
-    for place in (Path(folder), release_of(folder)):
-        if (place / "run.json").is_file():
-            return read_run(place / "run.json")
-    return None
+    files = [place / "run.json" for place in (Path(folder), release_of(folder))]
+    if is_checkpoint(folder) and not _place(folder).name.startswith("earlier-"):  # whose record is gone
+        files.append(_place(folder).parent / BEGUN)
+    return next((read_run(file) for file in files if file.is_file()), None)
+
+
+def is_checkpoint(folder: str | Path) -> bool:
+    """Whether a folder is a checkpoint that a recipe wrote."""
+    return (Path(folder) / CHECKPOINT_FILES).is_file()
+
+
+def _place(folder: str | Path) -> Path:
+    """The absolute path, by whose names a model is told: those of a relative path may lie above the folder one is in."""
+    return Path(os.path.abspath(folder))
 
 
 def release_of(folder: str | Path) -> Path:
@@ -42,7 +65,7 @@ def release_of(folder: str | Path) -> Path:
     The latter is the model that ``keep_trained`` left.
     """
     given = Path(folder)
-    path = Path(os.path.abspath(given))  # the names of a relative path may lie above the folder one is in
+    path = _place(given)
     output = path.parent.name.removesuffix("-training")
     is_kept = path.name == "trained" and output not in ("", path.parent.name)
     if is_kept:

@@ -135,6 +135,7 @@ TRAINER: dict[str, Check] = {
     "fsdp_config": Check(_no_configuration),
     "activation_checkpointing_kwargs": MAPPING,
     "gradient_checkpointing_kwargs": MAPPING,
+    "save_only_model": _chosen_by_recipes(False, "no run goes on from a checkpoint without its optimizer"),
     "prompts": _chosen_by_recipes(None, "a recipe trains on texts without prompts"),
     "router_mapping": _chosen_by_recipes(None, "a recipe embeds all texts by the default route"),
     "batch_sampler": _chosen_by_recipes("batch_sampler", "a recipe makes its own batches"),

@@ -42,7 +42,12 @@ Given = TypeVar("Given", bound="TrainingArguments")
 
 ADAPTERS = ("none", "lora")
 PRECISIONS = ("auto", "as given")
-_WITHOUT_EFFECT = {"label_smoothing_factor": 0.0, "neftune_noise_alpha": None, "train_sampling_strategy": "random"}
+_WITHOUT_EFFECT = {
+    "label_smoothing_factor": 0.0,
+    "neftune_noise_alpha": None,
+    "train_sampling_strategy": "random",
+    "data_seed": None,  # the batches of recipes are drawn by --seed
+}
 """Arguments of the trainer that the training of an encoder does not read, with their defaults."""
 
 
@@ -175,6 +180,8 @@ class EncoderArguments(AveragingArguments):
         for name, default in _WITHOUT_EFFECT.items():
             if (found := getattr(training, name)) != default:
                 raise InputError(f"{name}: does nothing in the training of an encoder, found {found}; leave it out")
+        if training.eval_on_start and training.eval_strategy == "no":
+            raise InputError("eval_on_start: needs --eval_strategy steps or epoch, found no")
         return with_precision(training, self.precision)
 
     def embedding(self) -> EmbeddingOptions:
@@ -267,13 +274,15 @@ def measured_in_training(
         dev: The evaluator of the dev splits; ``None`` if no benchmark has one.
 
     Raises:
-        InputError: An error of :func:`~st_biomed.training.best_metric.check_metric`.
+        InputError: An error of :func:`~st_biomed.training.best_metric.check_metric`, or a schedule that needs an evaluator.
     """
     if training.eval_strategy == "no":
         return None
     if dev is not None:
         check_metric(training, dev)
         return dev
+    if training.lr_scheduler_type == "reduce_lr_on_plateau":
+        raise InputError("lr_scheduler_type: reduce_lr_on_plateau needs a benchmark with a dev split, found none")
     print("no benchmark has a dev split: nothing is measured in training, and the last weights are kept")
-    training.eval_strategy, training.load_best_model_at_end = "no", False
+    training.eval_strategy, training.load_best_model_at_end, training.eval_on_start = "no", False, False
     return None

@@ -25,13 +25,15 @@ def check_metric(training: TrainingArguments, dev: BaseEvaluator) -> None:
         dev: The evaluator in training.
 
     Raises:
-        InputError: The name is not that of a figure, or the best weights are to be kept by a loss, which recipes do
-            not compute on an evaluation dataset.
+        InputError: The name is not that of a figure, the best checkpoints are to be saved without one, or the best weights are
+            to be kept by a loss, which recipes do not compute on an evaluation dataset.
     """
     metric = training.metric_for_best_model
     primary = getattr(dev, "primary_metric", None) or "sequential_score"
     if training.load_best_model_at_end and metric in (None, "loss", "eval_loss"):
         raise InputError(f"load_best_model_at_end: needs --metric_for_best_model, e.g. {primary}")
+    if training.save_strategy == "best" and metric is None:
+        raise InputError(f"save_strategy: best needs --metric_for_best_model, e.g. {primary}")
     if metric is not None and (name := metric.removeprefix("eval_")) != primary and (names := metric_names(dev)):
         check_name("metric_for_best_model", name, names)
 

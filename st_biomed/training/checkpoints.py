@@ -20,11 +20,9 @@ from st_biomed.errors import InputError
 from st_biomed.files import synchronize
 from st_biomed.files.checkpoint_folders import checkpoint_folder
 from st_biomed.files.sealed import Seal
+from st_biomed.release.model_record import CHECKPOINT_FILES
 
-FILES = "checkpoint_files.json"
-"""The file of a checkpoint that lists all other files with sizes and checksums."""
-
-_SEAL = Seal(FILES, format=1, made_by="a recipe's training", remedy="the checkpoint is not whole")
+_SEAL = Seal(CHECKPOINT_FILES, format=1, made_by="a recipe's training", remedy="the checkpoint is not whole")
 
 _NAME = re.compile(r"checkpoint-(\d+)")
 _SET_ASIDE = re.compile(r"earlier-checkpoint-\d+(-\d+)?")
@@ -44,7 +42,7 @@ def step_of(checkpoint: Path) -> int:
 
 def seal(checkpoint: Path) -> None:
     """Write the list of the files of a checkpoint, which completes it."""
-    (checkpoint / FILES).unlink(missing_ok=True)
+    (checkpoint / CHECKPOINT_FILES).unlink(missing_ok=True)
     synchronize(checkpoint)
     paths = sorted(path for path in checkpoint.rglob("*") if path.is_file())
     _SEAL.write(checkpoint, {}, [path.relative_to(checkpoint).as_posix() for path in paths])
@@ -53,8 +51,8 @@ def seal(checkpoint: Path) -> None:
 
 def damage(checkpoint: Path) -> str:
     """A description of the damage of a checkpoint, with the file; empty if the checkpoint is complete."""
-    if not (checkpoint / FILES).is_file():
-        return f"{checkpoint / FILES}: is missing, it is written last; {_SEAL.remedy}"
+    if not (checkpoint / CHECKPOINT_FILES).is_file():
+        return f"{checkpoint / CHECKPOINT_FILES}: is missing, it is written last; {_SEAL.remedy}"
     try:
         sealed = _SEAL.read(checkpoint)
         _SEAL.check(checkpoint, sealed, ["trainer_state.json", *sealed["files"]])

@@ -13,6 +13,7 @@ from transformers import TrainerCallback, TrainingArguments
 
 from st_biomed.encoder.case import ignores_case
 from st_biomed.encoder.text_limit import limited_preprocess
+from st_biomed.errors import InputError
 from st_biomed.evaluators.suite import EvaluatorSuite
 from st_biomed.modules.lora import add_lora, merge_lora
 from st_biomed.release.foreign_parts import check_base_model
@@ -24,6 +25,7 @@ from st_biomed.training.attention import eager_attention
 from st_biomed.training.best_weights import BestWeightsCallback
 from st_biomed.training.checkpoints import with_complete_checkpoints
 from st_biomed.training.finish import Measured
+from st_biomed.training.finished_steps import EncoderTrainer
 from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
 from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate
@@ -130,7 +132,7 @@ def train_encoder(
             :func:`~st_biomed.training.trained_parameters.freeze_adapters`,
             :func:`~st_biomed.training.trained_parameters.check_trainable` or
             :func:`~st_biomed.training.optimizer.decay_layers`, the run that is resumed began with other settings, or the
-            weights of the best checkpoint were not loaded.
+            weights of the best checkpoint were not loaded. Also: arguments that the trainer rejects.
     """
     dev = measured_in_training(training, dev)
     check_or_record_run(record, training)
@@ -159,15 +161,20 @@ def run_trainer(
         freeze_adapters(model, recipe.frozen)
     check_trainable(model, recipe.frozen)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
-    trainer = SentenceTransformerTrainer(
-        model=model,
-        args=training,
-        train_dataset=rows,
-        loss=dict(loss) if isinstance(loss, Mapping) else loss,
-        evaluator=dev,
-        data_collator=collator,
-        callbacks=with_complete_checkpoints(record.callback(), BestWeightsCallback(), *callbacks, *averages),
-    )
+    try:
+        trainer = EncoderTrainer(
+            model=model,
+            args=training,
+            train_dataset=rows,
+            loss=dict(loss) if isinstance(loss, Mapping) else loss,
+            evaluator=dev,
+            data_collator=collator,
+            callbacks=with_complete_checkpoints(record.callback(), BestWeightsCallback(), *callbacks, *averages),
+        )
+    except (ValueError, ImportError) as error:  # arguments that do not fit the model, the data or the packages
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"training arguments: {' '.join(str(error).split())}") from error
     if collator is None:
         trainer.data_collator.preprocess_fn = limited_preprocess(model, recipe.max_length)
     if recipe.decay_all:

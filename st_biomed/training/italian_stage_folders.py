@@ -100,13 +100,15 @@ class StageFolders:
         kept = self.terminology
         with training.main_process_first(desc="terminology"):
             began = [name for name in ("vocabulary", "kge", "injected") if (self.folder / name).exists()]
+            if recipe.earlier:  # of another run, which is read only
+                began = began or [recipe.earlier]
             if began and not anew and (kept / "terminology.json").is_file():
                 if Terminology.load(kept).digest != terminology.digest:
                     raise InputError(
                         f"{kept}: the earlier stages ({', '.join(began)}) had another terminology; choose another "
                         "output_dir, or run all stages anew: --stage all --overwrite true"
                     )
-            elif training.should_save:
+            elif training.should_save and not recipe.earlier:
                 terminology.save(kept)
         return terminology
 

@@ -11,9 +11,10 @@ from torch.nn.functional import cross_entropy
 from transformers import Trainer
 
 from st_biomed.corpus.masking import IGNORED
+from st_biomed.training.finished_steps import EndsAtMaxSteps
 
 
-class MaskedLanguageTrainer(Trainer):
+class MaskedLanguageTrainer(EndsAtMaxSteps, Trainer):
     """The trainer of transformers for a masked language model, with a loss that is computed only for labeled tokens.
 
     The models of transformers score each token of a batch against the whole vocabulary, and then drop all but the 15%

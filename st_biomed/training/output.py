@@ -17,6 +17,7 @@ from st_biomed.errors import InputError
 from st_biomed.files import check_output, check_writable, finish_replacement, lock
 from st_biomed.release.hub import check_target
 from st_biomed.release.hub_plan import PushOptions
+from st_biomed.release.model_record import BEGUN
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
@@ -56,7 +57,9 @@ class OutputFolders:
         """
         kept = (self.work if self.checkpoint is None else self.checkpoint.parent) / "terminology"
         if self.checkpoint is None:
-            for name in ("eval", "runs"):
+            marks = (self.work / BEGUN, self.work / "terminology" / "terminology.json")
+            is_own = checkpoints_in(self.work) or any(mark.is_file() for mark in marks)
+            for name in ("eval", "runs") if is_own else ():
                 shutil.rmtree(self.work / name, ignore_errors=True)
         elif terminology is not None and kept.is_dir() and Terminology.load(kept).digest != terminology.digest:
             raise InputError(

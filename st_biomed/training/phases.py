@@ -7,6 +7,7 @@ an earlier run, and removes them when its first phase is finished.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -22,6 +23,7 @@ from st_biomed.encoder import load_encoder
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError
 from st_biomed.files import finish_replacement, replacing
+from st_biomed.release.model_record import BEGUN
 from st_biomed.release.run_data import read_run, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
@@ -30,7 +32,7 @@ from st_biomed.training.checkpoints import last_complete_checkpoint, set_aside, 
 from st_biomed.training.encoder_run import run_trainer
 from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
-from st_biomed.training.same_run import AVERAGING, BEGUN, check_same
+from st_biomed.training.same_run import AVERAGING, check_same
 
 
 @dataclass
@@ -193,7 +195,8 @@ class Phases:
             own.save(draft)
         shutil.rmtree(work, ignore_errors=True)
         for path in self.folder.parent.glob(f"earlier-{self.folder.name}*"):
-            shutil.rmtree(path)
+            if path.is_dir() and re.fullmatch(rf"earlier-{self.folder.name}(-\d+)?", path.name):
+                shutil.rmtree(path)
 
 
 def _set_aside(folder: Path) -> None:

@@ -11,13 +11,11 @@ from transformers import TrainingArguments
 
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.errors import InputError, shown
+from st_biomed.release.model_record import BEGUN
 from st_biomed.release.portable import plain
 from st_biomed.release.run_data import RunData, read_run, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.training.output import resume_point
-
-BEGUN = "begun.json"
-"""The record of a run or phase as it began, beside its checkpoints."""
 
 AVERAGING = {argument.name for argument in fields(AveragingArguments)}
 """Arguments of recipes that decide nothing until training has ended."""
@@ -69,14 +67,28 @@ def check_or_record_run(record: RunRecord, training: TrainingArguments) -> None:
     record.add_training_arguments(training)
     point, work = resume_point(training), Path(training.output_dir or ".")
     home = Path(point).parent if isinstance(point, str) else work
-    if point and (home / BEGUN).is_file() and not (isinstance(point, str) and Path(point).name.startswith("earlier-")):
+    is_set_aside = isinstance(point, str) and Path(point).name.startswith("earlier-")
+    if point and not is_set_aside and (home / BEGUN).is_file():
         earlier, given = read_run(home / BEGUN), plain(training.to_dict())
+        _check_not_shorter(earlier["training_arguments"], given, home)
         earlier["training_arguments"] |= {name: given[name] for name in _MAY_GROW}
         check_same(earlier, record.to_dict(), training, home, free=AVERAGING, final_arguments=True)
+    is_own = point and not is_set_aside and home.resolve() == work.resolve()
     with training.main_process_first(desc="record"):
-        if training.should_save and not (point and (work / BEGUN).is_file()):
+        if training.should_save and not (is_own and (work / BEGUN).is_file()):
             work.mkdir(parents=True, exist_ok=True)
             write_run(record.to_dict(), work / BEGUN)
+
+
+def _check_not_shorter(earlier: Mapping[str, Any], given: Mapping[str, Any], folder: Path) -> None:
+    """Refuse fewer steps, or epochs where these decide, than a run began with."""
+    limits = (earlier.get("max_steps") or -1, given["max_steps"])
+    decides = "max_steps" if min(limits) > 0 else "num_train_epochs" if max(limits) <= 0 else ""
+    if decides and given[decides] < earlier.get(decides, 0):
+        raise InputError(
+            f"{folder}: was begun with {decides} {shown(earlier[decides])}, found {shown(given[decides])}; a resumed run may "
+            "be longer, not shorter"
+        )
 
 
 def check_same(

@@ -17,7 +17,7 @@ from st_biomed.release.push_target import push_target
 from st_biomed.release.run_data import read_run
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments
-from st_biomed.training.checkpoints import checkpoints_in
+from st_biomed.training.checkpoints import last_complete_checkpoint
 from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import Measured
 from st_biomed.training.output import is_main, resume_point
@@ -61,8 +61,12 @@ class SeedRuns:
                 check_same(read_run(finished), now, training, finished.parent, instead=instead)
                 finished_runs[training.seed] = finished
         for training in self.runs:
-            if resume_point(training) is True and not checkpoints_in(Path(f"{training.output_dir}-training")):
-                training.resume_from_checkpoint = None  # this seed has not been started
+            if resume_point(training) is True:
+                found, passed = last_complete_checkpoint(Path(f"{training.output_dir}-training"))
+                if found is None:  # this seed has not been started, or was stopped while it wrote its first checkpoint
+                    training.resume_from_checkpoint = None
+                for why in passed.values() if found is None else ():
+                    print(f"passed over: {why}")
             if training.seed in finished_runs:
                 finished = finished_runs[training.seed]
                 print(f"seed {training.seed}: finished in an earlier run ({finished.parent})")

@@ -113,6 +113,19 @@ def test_trials_are_cells_by_their_share(tmp_path, monkeypatch):
     assert "| base | - | 0.100 | -0.150" in text and "| shuffled 0.8 | 1 | 0.200 | -0.100 (one seed) |" in text
 
 
+def test_a_file_without_trials_is_one_line(tmp_path, monkeypatch):
+    """Catches a traceback for a file of results in place of their folder, and for an empty one."""
+    file = tmp_path / "results.jsonl"
+    monkeypatch.setattr("sys.argv", ["cells.py", str(file), "-o", str(tmp_path / "report.md")])
+    for text, message in (
+        ("", "has no line of a trial"),
+        ('{"model": "a"}\n', "expected lines of trials, found other"),
+    ):
+        file.write_text(text)
+        with pytest.raises(InputError, match=message):
+            main()
+
+
 def test_a_folder_and_a_file_are_not_one_experiment(tmp_path, monkeypatch):
     file = write_trials(tmp_path / "trials", ("all-0", 1.0, 0.4))
     monkeypatch.setattr("sys.argv", ["cells.py", file, str(tmp_path), "-o", str(tmp_path / "report.md")])
@@ -192,6 +205,9 @@ def test_differences_over_units_are_those_of_the_seeds_together(tmp_path, monkey
     assert "| difference from text | over units (mention) | p over units |" in text
     assert re.search(r"\| half \| 2 \| .* \|  \|  \|", text), text
     assert re.search(r"\| other \| 1 \| .* \|  \|  \|", text), "a cell on other mentions"
+    (tmp_path / "units" / folder.results[0].units_file).unlink()  # that of text-0
+    main()
+    assert "| better | 2 |" in output.read_text("utf-8") and "over units" not in output.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,8 @@ def test_linking_counts_by_hand(load):
     assert (found["acc@1"], found["acc@2"]) == pytest.approx((1 / 3, 2 / 3))
     assert found["mrr@2"] == pytest.approx((1 + 1 / 2) / 3)
     assert (found["n"], found["n_nil"]) == (3, 1)
+    nothing = load("entity_linking_accuracy").compute(predictions=[[], []], references=["D1", "D2"])
+    assert nothing["acc@1"] == nothing["acc@5"] == 0, "no candidate at all"
 
 
 def test_relations_need_unrelated_pairs(load):

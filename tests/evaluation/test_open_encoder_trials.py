@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import partial
 from pathlib import Path
@@ -148,3 +149,18 @@ def test_a_trial_with_what_it_does_not_use_is_refused(arguments: str, message: s
     with pytest.raises(InputError) as error:
         settings(str(CONFIGS / "open_encoder_smoke.yaml"), arguments)
     assert str(error.value).startswith(message)
+
+
+def test_a_mix_of_folders_depends_on_the_configuration(tmp_path: Path):
+    """Catches figures of another pooling or of other trees that are kept for a mix without a trained part."""
+    (tmp_path / "model").mkdir()
+    smoke = (CONFIGS / "open_encoder_smoke.yaml").read_text("utf-8")
+    other = tmp_path / "other.yaml"
+    other.write_text(re.sub(r"^pooling:.*$", "", smoke, flags=re.MULTILINE) + "\npooling: max\n", "utf-8")
+    mix, trials = {"mix": {str(tmp_path / "model"): 1.0}}, tmp_path / "trials.yaml"
+    trials.write_text(f"both: {mix}")
+    of = [
+        made_of("both", mix, trials=trials, config=str(config), common=[])
+        for config in (CONFIGS / "open_encoder_smoke.yaml", other)
+    ]
+    assert of[0] != of[1]

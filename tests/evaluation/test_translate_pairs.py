@@ -33,3 +33,19 @@ def test_translated_pairs_do_not_count_as_english(
     (evaluator,) = benchmark.evaluator_settings().evaluators()
     assert evaluator.scores.tolist() == [2.5, 0, 3] and set(evaluator.texts) == set(names["it"])
     assert (benchmark.language, benchmark.family) == ("it", OTHER_LANGUAGES)
+
+
+def test_prefixes_with_dots_are_names_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Catches a second benchmark that overwrites the first, and a folder whose name is not plain YAML."""
+    Terminology.from_records(
+        [Term(f"Z:{i}", name, language="it") for i, name in enumerate(("flumpa", "zorb", "terk"))],
+        SourceInfo("ZORB", "Zorb"),
+    ).save(tmp_path / "zorb")
+    (tmp_path / "pairs.csv").write_text("term1,term2,score\nflumpa,zorb,2\nzorb,terk,1\nflumpa,terk,3\n")
+    for name in ("mayo.en", "mayo.it"):
+        words = [str(tmp_path / "pairs.csv"), str(tmp_path / "zorb"), "it", str(tmp_path / "a, b: {c} #d" / name)]
+        monkeypatch.setattr(sys, "argv", ["translate_pairs.py", *words])
+        main()
+    for name in ("mayo.en", "mayo.it"):
+        benchmark = Benchmark.read(tmp_path / "a, b: {c} #d" / f"{name}.yaml")
+        assert benchmark.name == name and len(benchmark.evaluator_settings().evaluators()[0].scores) == 3

@@ -180,6 +180,9 @@ def test_the_files_of_options_are_looked_for_below_the_folder_of_data(data: Path
     (data / "names.csv").write_text("code,name\nX1,flumpa\nX2,terkia\n")
     opened = open_terminology(["parent_child:map.csv?strings=names.csv&name=ZORB"])
     assert (opened.parents.num_rows, sorted(opened.strings)) == (1, ["flumpa", "terkia"])
+    (data / "names.csv").write_text("code,name\nX1,flumpa\nX2,terk\n")
+    again = open_terminology(["parent_child:map.csv?strings=names.csv&name=ZORB"])
+    assert sorted(again.strings) == ["flumpa", "terk"], "the file of an option was written anew"
 
 
 def test_a_terminology_of_one_name_is_that_of_the_folder_where_it_is_asked_for(

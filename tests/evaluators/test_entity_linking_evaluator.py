@@ -67,6 +67,8 @@ def test_predictions_name_what_was_found():
     assert second[0].score == pytest.approx(np.cos(np.deg2rad(2)), abs=1e-6)
     assert [wrong.mention for wrong in evaluator.predictions.errors()] == [MENTIONS[i] for i in (3, 5, 6, 10)]
     assert [wrong.mention for wrong in evaluator.predictions.errors(k=5)] == [MENTIONS[6]]
+    with pytest.raises(InputError, match=f"k must be from 1 to {evaluator.depth}, the number of ranked candidates"):
+        list(evaluator.predictions.errors(k=evaluator.depth + 1))
     assert evaluator.predictions[-1] == evaluator.predictions[9] and evaluator.predictions[9].mention == MENTIONS[-1]
     with pytest.raises(IndexError):
         evaluator.predictions[10]

@@ -105,3 +105,26 @@ def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
 def test_counts_of_a_named_evaluator_are_sums():
     """Catches a count that is averaged because it has the name before it."""
     assert mean_of_folds([{"x_n_b": 2, "x_a": 2}, {"x_n_b": 4, "x_a": 4}], "x_") == {"x_n_b": 6, "x_a": 3}
+
+
+def test_a_mention_of_several_folds_is_drawn_once() -> None:
+    """Catches intervals that are too narrow because one mention counts as several independent ones."""
+    dictionary = LinkingDictionary.from_entries([("aa", ["X1"]), ("bb", ["X2"])])
+    mentions = [Mention(text, (frozenset({code}),)) for text, code in (("like aa", "X1"), ("like bb", "X1")) * 15]
+    parts = [tuple(Mention(f"{m.text}", m.gold, document=str(i)) for i, m in enumerate(mentions)), tuple(mentions)]
+    data = [LinkingDataset("zorb", {"test": part}, dictionary, SOURCE) for part in parts]
+
+    def interval(*folds: int) -> tuple[float, bool]:
+        evaluator = FoldsEvaluator([EntityLinkingEvaluator(data[0]) for _ in folds], name="zorb")
+        found = evaluator.measure(embed)
+        return found["zorb_acc@1_high"] - found["zorb_acc@1_low"], "repeated_mentions" in evaluator.get_config_dict()
+
+    (once, repeated_once), (twice, repeated_twice) = interval(0), interval(0, 0)
+    assert twice == pytest.approx(once, abs=0.02) and once > 0.3, "two folds of the same mentions tell no more"
+    assert (repeated_once, repeated_twice) == (False, True)
+
+
+def test_unsettled_mentions_are_counted() -> None:
+    assert mean_of_folds([{"zorb_concept_unsettled": 3.0}, {"zorb_concept_unsettled": 0.0}], "zorb_") == {
+        "zorb_concept_unsettled": 3.0
+    }

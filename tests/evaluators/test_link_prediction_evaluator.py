@@ -271,3 +271,11 @@ def test_bad_vectors_and_too_few_entities_are_refused():
         scorer_from_vectors(np.ones((3, 2)), "l2")
     with pytest.raises(InputError, match="entities: at least two are needed, found 1"):
         LinkPredictionEvaluator(["a"], train=NONE, test=TEST)
+
+
+def test_near_vectors_far_from_the_origin_keep_their_order():
+    """Catches differences of distances that are lost in float32 beside the squares of long vectors."""
+    vectors = 1000 + np.random.default_rng(0).normal(scale=0.05, size=(50, 8))
+    scores = scorer_from_vectors(vectors, "euclidean")(np.array([0]), np.array([0]), "tail")[0]
+    distances = np.linalg.norm(vectors - vectors[0], axis=1)
+    assert (np.argsort(-scores[1:], kind="stable") == np.argsort(distances[1:], kind="stable")).all()

@@ -254,3 +254,14 @@ def test_the_list_of_hiprbert_has_its_28_relations():
     assert len(HIPRBERT_28) == len(set(HIPRBERT_28)) == 28
     assert {"isa", "inverse_isa", "class_of", "classifies", "has_inactive_ingredient"} <= set(HIPRBERT_28)
     assert len(HIPRBERT_CLINICAL) == 5 and all(HIPRBERT_CLINICAL.values())
+
+
+def test_relations_that_are_not_measured_are_not_embedded():
+    """Catches a table that is refused because it lacks texts that no figure needs."""
+    pairs = {"a": [("x", "y"), ("y", "z")], "b": [("u", "w")]}
+    evaluator = RelationEvaluator(pairs, [("x", "z"), ("u", "w")], relations=["a"], n_bootstrap=0)
+    whole = RelationEvaluator(pairs, [("x", "z"), ("u", "w")], n_bootstrap=0)
+    assert sorted(evaluator.texts) == ["x", "y", "z"] and evaluator.n_excluded == whole.n_excluded == 1
+    vectors = {"x": (1.0, 0.0), "y": (0.9, 0.5), "z": (0.0, 1.0)}
+    found = evaluator.measure(lambda texts: np.array([vectors[text] for text in texts]))
+    assert found["a/auc"] == 1.0

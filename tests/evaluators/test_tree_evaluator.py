@@ -215,3 +215,19 @@ def test_the_table_of_the_terminal_shows_the_six_aucs_their_mean_and_the_rank_co
     assert [line[0] for line in lines[1:]] == ["0v1", "0v2", "0v3", "1v2", "1v3", "2v3", "mean", "spearman"]
     assert lines[1] == ["0v1", "0.000", "1.000", "+1.000"]
     assert lines[-1] == ["spearman", "-1.000", "1.000", "+2.000"]
+
+
+def test_other_groups_of_the_same_pairs_are_other_settings():
+    """Catches an interval over other sub-trees that is taken for one over these."""
+    pairs, distances = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "d")], [0, 1, 0, 1]
+    settings = [
+        TreeEvaluator(pairs, distances, **groups).get_config_dict()
+        for groups in (
+            {},
+            {"subtrees": [[0, 0], [0, 1], [0, 1], [1, 1]]},
+            {"subtrees": [[0, 0], [0, 0], [0, 1], [1, 1]]},
+            {"trees": ["A", "A", "B", "B"]},
+            {"trees": ["A", "B", "A", "B"]},
+        )
+    ]
+    assert all(one != other for i, one in enumerate(settings) for other in settings[:i])

@@ -101,3 +101,16 @@ def test_what_mteb_has_no_task_for_is_refused(relatedness):
         mteb_tasks(Benchmark("zorb", "tree", {"sources": ["toy"]}))
     with pytest.raises(InputError, match="language must be one of en, it"):
         mteb_tasks(relatedness, language="eng")
+
+
+def test_a_benchmark_in_folds_is_refused(tmp_path, monkeypatch):
+    """Catches a benchmark whose tasks are silently none."""
+    monkeypatch.setitem(sys.modules, "mteb", ModuleType("mteb"))
+    for fold in (0, 1):
+        (tmp_path / f"Z_{fold}").mkdir()
+        (tmp_path / f"Z_{fold}" / "test.txt").write_text("X1\tlike aa\n")
+        (tmp_path / f"Z_{fold}" / "standard.txt").write_text("X1\taa\nX2\tbb\n")
+    options = {"columns": ["id", "mention"], "pattern": "Z_{fold}/{split}.txt", "names": "Z_{fold}/standard.txt"}
+    settings = {"format": "folds", "path": str(tmp_path), "options": options, "dev": "", "folds": [0, 1]}
+    with pytest.raises(InputError, match="zorb: is a mean over folds, which no MTEB task is; name one fold"):
+        mteb_tasks(Benchmark("zorb", "entity_linking", settings, "Zorbs"))

@@ -211,9 +211,20 @@ def test_seeds_of_one_recipe_are_counted_together():
         {"s0": run_of_seed(0), "s1": run_of_seed(0)},
         {"s0": run_of_seed(0), "s1": run_of_seed(1, alpha=2.0)},
         {"s0": run_of_seed(0), "s1": {**run_of_seed(1), "base_model": "other"}},
+        {
+            f"s{seed}": {**run_of_seed(seed), "earlier": [{"recipe": recipe, "base_model": "x", "terminologies": []}]}
+            for seed, recipe in enumerate(("extend_bert", "hiprbert"))
+        },
         {"s0": run_of_seed(0), "s1": {**run_of_seed(1), "results": {"x": {"before": {}, "after": {}}}}},
     ],
-    ids=["one", "one seed twice", "other arguments", "other base", "a release and what keep_trained left"],
+    ids=[
+        "one",
+        "one seed twice",
+        "other arguments",
+        "other base",
+        "other stages before",
+        "a release and what keep_trained left",
+    ],
 )
 def test_other_runs_are_not_taken_together(runs: dict[str, RunData]):
     """Would catch a mean over an ablation and what it is compared with."""

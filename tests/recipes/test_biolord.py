@@ -191,10 +191,13 @@ def test_a_new_run_takes_nothing_of_an_earlier_one(release: Path, tiny_bert_fold
     assert (aside / "student-2" / "run.json").is_file()
     run_until("contrastive", 1, tiny_bert_folder, out, *changed)
     assert phases_of(out).with_name("earlier-phases-2").is_dir()
+    copied = shutil.copytree(aside, aside.with_name("earlier-phases-backup"))
+    aside.with_name("earlier-phases.txt").write_text("what I did")
     with pytest.raises(InputError, match="holds no finished phase and no whole checkpoint to resume from"):
         run(tiny_bert_folder, out, *changed, "--resume_from_checkpoint", "true")
     run(tiny_bert_folder, out, *changed)
-    assert not [*Path(f"{out}-training").glob("earlier-*")]
+    left = [*Path(f"{out}-training").glob("earlier-*")]
+    assert sorted(left) == [copied, aside.with_name("earlier-phases.txt")], "what somebody else put there"
     assert not torch.equal(*(weights(output)["embeddings.word_embeddings.weight"] for output in (out, release)))
 
 

@@ -16,8 +16,9 @@ from safetensors.torch import load_file
 
 from recipes import bergamot, sapbert
 from st_biomed.errors import InputError
+from st_biomed.release.model_record import CHECKPOINT_FILES
 from st_biomed.settings.recipe import run_recipe
-from st_biomed.training.checkpoints import FILES, checkpoints_in, damage, last_complete_checkpoint, seal
+from st_biomed.training.checkpoints import checkpoints_in, damage, last_complete_checkpoint, seal
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -107,7 +108,14 @@ def test_every_damage_of_every_file_is_seen_and_the_checkpoint_before_is_taken(w
     work = broken(4)
     files = [path for path in sorted((work / "checkpoint-4").rglob("*")) if path.is_file()]
     names = {path.name for path in files}
-    assert {"model.safetensors", "optimizer.pt", "scheduler.pt", "rng_state.pth", "trainer_state.json", FILES} < names
+    assert {
+        "model.safetensors",
+        "optimizer.pt",
+        "scheduler.pt",
+        "rng_state.pth",
+        "trainer_state.json",
+        CHECKPOINT_FILES,
+    } < names
     assert names & {"loss.safetensors", "neighbors.npy"}, "what the run has of its own"
     cases = 0
     for path in files:
@@ -129,14 +137,14 @@ def test_every_damage_of_every_file_is_seen_and_the_checkpoint_before_is_taken(w
 def test_a_list_that_lists_nothing_is_no_proof(files: str, tmp_path: Path) -> None:
     """Catches a check that an empty list switches off."""
     (tmp_path / "a").write_text("x")
-    (tmp_path / FILES).write_text(f'{{"format": 1, "files": {files}}}')
-    assert damage(tmp_path).startswith(f"{tmp_path / FILES}: damaged")
-    assert damage(tmp_path / "nowhere").startswith(f"{tmp_path / 'nowhere' / FILES}: is missing")
-    (tmp_path / FILES).unlink()
+    (tmp_path / CHECKPOINT_FILES).write_text(f'{{"format": 1, "files": {files}}}')
+    assert damage(tmp_path).startswith(f"{tmp_path / CHECKPOINT_FILES}: damaged")
+    assert damage(tmp_path / "nowhere").startswith(f"{tmp_path / 'nowhere' / CHECKPOINT_FILES}: is missing")
+    (tmp_path / CHECKPOINT_FILES).unlink()
     seal(tmp_path)
     assert (
         damage(tmp_path)
-        == f"{tmp_path / FILES}: does not list trainer_state.json, so they do not belong together; the checkpoint is not whole"
+        == f"{tmp_path / CHECKPOINT_FILES}: does not list trainer_state.json, so they do not belong together; the checkpoint is not whole"
     )
 
 
@@ -144,7 +152,7 @@ def test_a_list_that_lists_nothing_is_no_proof(files: str, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("whole", "file"),
     [
-        ("hard negatives", FILES),
+        ("hard negatives", CHECKPOINT_FILES),
         ("a loss with parameters", "optimizer.pt"),
         *(
             pytest.param(name, file, marks=pytest.mark.slow)

@@ -133,7 +133,7 @@ def test_adapters_of_frozen_layers_are_not_trained(adapter: str, frozen: str, ru
         trained.extend(name for name, weight in model.named_parameters() if weight.requires_grad)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(encoder_run, "SentenceTransformerTrainer", begin)
+    monkeypatch.setattr(encoder_run, "EncoderTrainer", begin)
     if frozen == ".":
         with pytest.raises(InputError, match="frozen: '.' matches all adapters"):
             run("--adapter", adapter, "--frozen", frozen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -156,11 +157,12 @@ def test_what_a_fold_lacks_is_said_before_the_first_training(
 
 
 @pytest.mark.long
-def test_the_back_off_finds_training_mentions(run):
-    """Catches an option that changes nothing; the training mentions are linked here, which it has to find."""
-    results = {}
+def test_the_back_off_finds_training_mentions(run, tmp_path: Path):
+    """Catches an option that changes nothing; the test mentions are those of training here, which it has to find."""
+    results, data = {}, Path(shutil.copytree(FIXTURES / "ncbi_disease", tmp_path / "data"))
+    shutil.copy(data / "NCBItrainset_corpus.txt", data / "NCBItestset_corpus.txt")
     for back_off in ("false", "true"):
-        of_train = PROTOCOL.replace("seen: [train]", "test: train")
+        of_train = PROTOCOL.replace("path: ncbi_disease", f"path: {data}")
         folder = run("--back_off", back_off, "--overwrite", "true", protocol=of_train)
         results[back_off] = json.loads((folder / "run.json").read_text())["results"]["zorb"]["before"]
     assert results["true"]["zorb_exact_match_acc@1"] > results["false"]["zorb_exact_match_acc@1"]
@@ -234,3 +236,10 @@ def test_the_way_of_biosyn_draws_mentions_with_their_nearest_names(run, monkeypa
         loss.mentions.sum() + loss.names.sum() - both.sum() == len(rows) and 0 < loss.mentions.sum() < loss.names.sum()
     )
     assert record["configuration"]["loss"] == "marginal" and set(record["results"]) == {"zorb_raw", "zorb"}
+
+
+def test_the_measured_split_is_not_trained_on(run, capsys: pytest.CaptureFixture[str]):
+    """Catches a test figure of mentions that were trained on."""
+    with pytest.raises(SystemExit):
+        run("--train_splits", "train", "test")
+    assert "train_splits: test is measured, and would be trained on; leave it out" in capsys.readouterr().err

@@ -88,6 +88,12 @@ def test_the_release_stays_as_it_is_and_the_new_folder_is_one_too(release: Path,
     assert (tmp_path / "again" / "run.json").is_file()
 
 
+def test_a_release_is_not_copied_into_itself(release: Path) -> None:
+    """Catches a lock and a draft among the files of the copy."""
+    with pytest.raises(InputError, match="legacy: is in the release .*, which is copied; choose a folder outside it"):
+        save_legacy(release, release / "legacy")
+
+
 def test_what_has_no_older_form_is_named_and_nothing_is_written(
     tiny_bert, trained, licensed, release: Path, tiny_bert_folder: Path, tmp_path: Path
 ) -> None:

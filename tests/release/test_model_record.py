@@ -11,7 +11,7 @@ import pytest
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.recorded_runs import run_of
 from st_biomed.release.base_model import first_model_folder
-from st_biomed.release.model_record import record_of, release_of
+from st_biomed.release.model_record import BEGUN, CHECKPOINT_FILES, record_of, release_of
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 
@@ -54,3 +54,20 @@ def test_a_kept_model_without_a_record_is_refused(kept: Path, tiny_bert_folder: 
         RunRecord("hiprbert", str(kept), {}, 0, [])
     assert run_of(str(kept)) is None, "measuring needs no record"
     assert record_of(tiny_bert_folder) is None and record_of("org/name-training/trained") is None
+
+
+def test_a_checkpoint_has_the_record_of_its_run(kept: Path, tmp_path: Path, tiny_bert_folder: Path):
+    """Catches terminologies of a run that are forgotten, and not looked for, where another starts from its checkpoint."""
+    checkpoint = shutil.copytree(tiny_bert_folder, kept.parent / "checkpoint-2")
+    assert record_of(checkpoint) is None, "of a training of others"
+    (checkpoint / CHECKPOINT_FILES).write_text("{}")
+    with pytest.raises(
+        InputError, match=r"checkpoint-2: is a checkpoint without the record of its run \(.*begun.json\)"
+    ):
+        RunRecord("hiprbert", str(checkpoint), {}, 0, [])
+    shutil.copy(tmp_path / "out" / "run.json", kept.parent / BEGUN)
+    (stage,) = RunRecord("hiprbert", str(checkpoint), {}, 0, []).to_dict()["earlier"]
+    assert stage["terminologies"] == record_of(tmp_path / "out")["terminologies"]
+    aside = checkpoint.rename(kept.parent / "earlier-checkpoint-2")
+    with pytest.raises(InputError, match="without the record of its run"):
+        record_of(aside)

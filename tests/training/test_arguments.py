@@ -55,6 +55,17 @@ def test_the_best_weights_are_kept_by_a_measured_figure(metric: str | None, tmp_
             measured_in_training(training, dev)
 
 
+def test_a_schedule_and_checkpoints_that_need_a_figure_are_refused_without_one(tmp_path: Path):
+    """Catches a rate that never falls because nothing is measured, and a traceback of the trainer after the base model was."""
+    measured = {"eval_strategy": "steps", "eval_steps": 2}
+    with pytest.raises(InputError, match="reduce_lr_on_plateau needs a benchmark with a dev split, found none"):
+        measured_in_training(arguments(tmp_path, lr_scheduler_type="reduce_lr_on_plateau", **measured), None)
+    best = arguments(tmp_path, save_strategy="best", **measured)
+    dev: Any = SimpleNamespace(primary_metric="sequential_score")
+    with pytest.raises(InputError, match="save_strategy: best needs --metric_for_best_model, e.g. sequential_score"):
+        measured_in_training(best, dev)
+
+
 def test_dropout_is_set_and_named_parameters_are_frozen(tiny_bert: SentenceTransformer):
     """Catches an expression that freezes nothing without a word."""
     prepare_encoder(tiny_bert, 0.3, "embeddings")

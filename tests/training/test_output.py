@@ -14,6 +14,7 @@ from sentence_transformers import SentenceTransformerTrainingArguments
 from st_biomed.errors import InputError
 from st_biomed.files import FolderInUse
 from st_biomed.release.hub_plan import PushOptions
+from st_biomed.release.model_record import BEGUN
 from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
 from st_biomed.training.checkpoints import seal
@@ -265,3 +266,15 @@ def test_the_library_s_own_way_to_say_it_says_the_same(tmp_path: Path):
 @pytest.mark.parametrize(("value", "point"), [(None, None), ("true", True), ("False", False), ("out/c-1", "out/c-1")])
 def test_where_training_goes_on(value: str | None, point: object, tmp_path: Path):
     assert resume_point(arguments(tmp_path, resume_from_checkpoint=value)) == point
+
+
+@pytest.mark.parametrize("is_own", [False, True])
+def test_a_folder_that_no_run_wrote_is_left_alone(is_own: bool, tmp_path: Path):
+    """Catches somebody's figures that are deleted because their folder has the name of a run's."""
+    work = tmp_path / "out-training"
+    (work / "eval").mkdir(parents=True)
+    (work / "eval" / "gold.csv").write_text("x")
+    if is_own:
+        (work / BEGUN).write_text("{}")
+    checked(arguments(tmp_path)).begin(None)
+    assert (work / "eval" / "gold.csv").exists() is not is_own

@@ -7,6 +7,7 @@ import evaluate
 import numpy as np
 
 from st_biomed.csr import CSR
+from st_biomed.errors import InputError
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.metrics import first_hits, gold_of_mentions, linking_metrics
 
@@ -46,13 +47,15 @@ class EntityLinkingAccuracy(evaluate.Metric):
         )
 
     def _compute(self, predictions, references, ks=(1, 5)):
+        if len(predictions) != len(references):
+            raise InputError(f"expected a list for each of {len(references)} references, found {len(predictions)}")
         place, rows, columns = {}, [], []
         entries = dict.fromkeys(candidate for candidates in predictions for candidate in candidates)
         for row, entry in enumerate(entries):
             for identifier in entry.split("|"):
                 rows.append(row)
                 columns.append(place.setdefault(identifier, len(place)))
-        ids = CSR.from_pairs(np.array(rows), np.array(columns), len(entries))
+        ids = CSR.from_pairs(np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), len(entries))
         gold = gold_of_mentions([gold_groups(cell) for cell in references], [1] * len(references), place)
         number = {entry: row for row, entry in enumerate(entries)}
         depth = max([1, *ks, *map(len, predictions)])

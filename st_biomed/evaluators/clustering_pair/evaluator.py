@@ -232,6 +232,11 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
     # ------------------------------------------------------------------ for people
 
     @property
+    def n_texts(self) -> int:
+        """Number of measured and of validation texts."""
+        return len(self.texts) + (0 if self.validation is None else len(self.validation.texts))
+
+    @property
     def table_rows(self) -> dict[str, str]:
         keys = ("f1", "precision", "recall", "theta", "pr_auc", "average_precision", "recall_ceiling")
         return {key.replace("_", " "): key for key in keys}

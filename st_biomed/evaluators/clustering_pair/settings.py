@@ -46,7 +46,8 @@ class ClusteringPairSettings:
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
     ) -> list[ClusteringPairEvaluator]:
-        """The evaluator; as published, it scores like CODER++'s script and ignores the settings of mode and search.
+        """The evaluator; as published, it clusters all terms and scores them like CODER++'s script, whatever the settings from
+        ``mode`` on say.
 
         Raises:
             InputError: Neither a terminology nor a file, or both; languages, roots or a sample with a file; or a

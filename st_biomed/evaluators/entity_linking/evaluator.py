@@ -63,7 +63,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         nil: ``"skip"`` leaves out mentions without gold ids, ``"error"`` rejects them.
         missing_gold: ``"count_as_miss"`` or ``"skip"`` for mentions whose gold the dictionary lacks.
         dedup_queries: Whether mentions with the same strings and the same gold count once.
-        seen: Names of splits, or mentions. The refined set contains each string that is not among theirs once.
+        seen: Names of splits, or mentions. The refined set has each string that is not among theirs once for each gold.
         distance: The distant set is the part of the refined set that is farther than this from all their strings, in
             edit distance divided by the length of the longer string; 0 for none. The filters of Medical Crossing
             (Alekseev et al. 2022) are these two, with .2.

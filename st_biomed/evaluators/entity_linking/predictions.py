@@ -81,16 +81,22 @@ class LinkingPredictions:
         return (self[i] for i in range(len(self)))
 
     def errors(self, k: int = 1) -> Iterator[Prediction]:
-        """The mentions that are not correct within the k best candidates."""
+        """The mentions that are not correct within the k best candidates.
+
+        Raises:
+            InputError: A k beyond the ranked candidates.
+        """
+        self._check_k(k)
         return (self[int(i)] for i in np.flatnonzero(self.ranks > k))
 
     def lost(self, other: LinkingPredictions, k: int = 1) -> Iterator[tuple[Prediction, Prediction]]:
         """Both predictions for the mentions that this model links correctly within the k best and the other does not.
 
         Raises:
-            InputError: The mentions differ.
+            InputError: The mentions differ, or a k beyond the ranked candidates.
         """
         self._check_same(other)
+        self._check_k(k)
         return ((self[int(i)], other[int(i)]) for i in np.flatnonzero((self.ranks <= k) & (other.ranks > k)))
 
     def compare(
@@ -111,12 +117,18 @@ class LinkingPredictions:
             n_resamples, seed: Number of draws of the test, and their seed.
 
         Raises:
-            InputError: The mentions differ, or name no documents.
+            InputError: The mentions differ, or name no documents, or a k beyond the ranked candidates.
         """
         self._check_same(other)
+        self._check_k(k)
         documents = documents_of(self.mentions) if by_document else None
         own, others = (Units("mention", predictions.ranks <= k, clusters=documents) for predictions in (self, other))
         return own.compare(others, n_resamples=n_resamples, seed=seed)
+
+    def _check_k(self, k: int) -> None:
+        """Raise InputError unless ranks up to k are known."""
+        if not 1 <= k <= (deepest := self.entries.shape[1]):
+            raise InputError(f"k must be from 1 to {deepest}, the number of ranked candidates, found {k}")
 
     def _check_same(self, other: LinkingPredictions) -> None:
         if self.mentions != other.mentions:

@@ -102,8 +102,22 @@ class RelationEvaluator(EmbeddingEvaluator):
         self.nulls = None
         if nulls is not None:
             self.nulls = {name: table.unrelated(nulls.get(name, ()), f"nulls of {name}") for name in kept}
-        self.texts, self.n_excluded = table.texts, table.n_excluded
+        self.n_excluded = table.n_excluded
+        self.texts = self._renumbered(table.texts)
         self.drawn: dict[str, dict[str, Any]] = {}
+
+    def _renumbered(self, texts: list[str]) -> list[str]:
+        """The texts of the pairs that are measured, after the pairs were given their numbers."""
+        sets = [self.positives, *(part for part in (self.negatives, self.nulls) if isinstance(part, dict))]
+        arrays = [rows for part in sets for rows in part.values()]
+        every = [*arrays, self.negatives] if isinstance(self.negatives, np.ndarray) else arrays
+        used = np.unique(np.concatenate([rows.ravel() for rows in every]))
+        for part in sets:
+            for name, rows in part.items():
+                part[name] = np.searchsorted(used, rows)
+        if isinstance(self.negatives, np.ndarray):
+            self.negatives = np.searchsorted(used, self.negatives)
+        return [texts[i] for i in used.tolist()]
 
     # ------------------------------------------------------------------ making one
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -209,9 +210,11 @@ class TreeEvaluator(EmbeddingEvaluator):
         return rows | {"mean": "mean_auc", "spearman": "spearman_global"}
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Pairs per distance and their digest, never their texts."""
+        """Pairs per distance, their digest and that of their trees and sub-trees, never their texts."""
         counts = {str(level): n for level, n in self.counts.items()}
         drawn = {"resampling": resampling(self.subtrees)}
+        if groups := [part.tolist() for part in (self.trees, self.subtrees) if part is not None]:
+            drawn["groups_sha256"] = hashlib.sha256(json.dumps(groups).encode()).hexdigest()
         return {"pairs": counts, "pairs_sha256": self.pairs_digest, **drawn, **super().get_config_dict()}
 
     @property
