@@ -9,17 +9,17 @@ import numpy as np
 from scipy.stats import rankdata
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.relation_resampler import MANY_RELATIONS as MANY_SUBTREES
+from st_biomed.metrics.random_draws import MANY_CLUSTERS, random_swaps
 from st_biomed.metrics.tree_auc import mean_auc
 
 
-def resampling(subtrees: np.ndarray | None) -> str:
-    """The units that intervals and tests draw: ``pairs``, or ``sub-trees`` from :data:`MANY_SUBTREES` on.
+def units_of_trees(subtrees: np.ndarray | None) -> str:
+    """The units that intervals and tests draw: ``pairs``, or ``sub-trees`` from :data:`~st_biomed.metrics.random_draws.MANY_CLUSTERS` on.
 
     Args:
         subtrees: Numbers of the sub-trees of both names of each pair, ``[N, 2]``; ``None`` if they are not known.
     """
-    return "pairs" if subtrees is None or len(np.unique(subtrees)) < MANY_SUBTREES else "sub-trees"
+    return "pairs" if subtrees is None or len(np.unique(subtrees)) < MANY_CLUSTERS else "sub-trees"
 
 
 class _Duel(NamedTuple):
@@ -35,7 +35,7 @@ class DistanceAUCResampler:
     """Scores of pairs of names at several distances, and their resampling.
 
     Pairs of one sub-tree are not independent: they share names, and a model that orders one of them often orders the
-    others. If the sub-trees are known and at least :data:`MANY_SUBTREES`, these are drawn with replacement. A pair
+    others. If the sub-trees are known and at least :data:`~st_biomed.metrics.random_draws.MANY_CLUSTERS`, these are drawn with replacement. A pair
     within a sub-tree that is drawn m times counts m times; a pair between sub-trees drawn m and n times counts m n
     times (the pigeonhole bootstrap: Owen 2007). With fewer sub-trees, or without them, pairs are drawn.
 
@@ -52,7 +52,7 @@ class DistanceAUCResampler:
             raise InputError(f"expected rows of score, distance and the two sub-trees, found shape {rows.shape}")
         self.scores, self.distances = rows[:, 0], rows[:, 1]
         self.subtrees = None
-        if rows.shape[1] == 4 and resampling(rows[:, 2:]) == "sub-trees":
+        if rows.shape[1] == 4 and units_of_trees(rows[:, 2:]) == "sub-trees":
             self.subtrees = np.unique(rows[:, 2:], return_inverse=True)[1].reshape(-1, 2)
         self.duels = []
         for i, j in combinations(np.unique(self.distances), 2):
@@ -94,7 +94,7 @@ class DistanceAUCResampler:
             other: Scores of the other model for the same pairs in the same order.
         """
         ours, theirs = rankdata(self.scores), rankdata(other.scores)
-        swapped = rng.integers(2, size=(n, len(self)), dtype=np.int8).astype(bool)
+        swapped = random_swaps(rng, n, len(self))
         sides = np.where(swapped, theirs, ours), np.where(swapped, ours, theirs)
         first, second = (self._mean([_auc(duel, side) for duel in self.duels], n) for side in sides)
         return first - second

@@ -9,29 +9,21 @@ import numpy as np
 
 from st_biomed.errors import InputError
 from st_biomed.metrics.pair_strata import PairSet, PairStrata, StratumDraws
+from st_biomed.metrics.random_draws import MANY_CLUSTERS, random_swaps
 from st_biomed.metrics.ranking import roc_auc
 from st_biomed.metrics.relation_groups import in_order_of_first, relation_groups
-
-MANY_RELATIONS = 20
-"""From this number of groups of relations on, groups are also drawn; a relation that shares no pairs is a group of its own.
-
-Few groups are a poor estimate of the variance between groups. The nominal 95 % percentile interval of a mean of R
-normal figures covers 92.9 % at R = 20 and 86.6 % at R = 6 (``|t| < 1.96 sqrt((R - 1) / R)``, R - 1 degrees of
-freedom), and a single figure has no variance. Cameron, Gelbach and Miller (2008) report the same for bootstraps over
-few clusters, "five to thirty".
-"""
 
 EVERY = -1
 """The relation number of unrelated pairs that are shared by all relations."""
 
 
-def resampling(n_groups: int) -> str:
-    """The units that intervals and tests draw: ``pairs``, or ``relations and pairs`` from :data:`MANY_RELATIONS` on.
+def units_of_relations(n_groups: int) -> str:
+    """The units that intervals and tests draw: ``pairs``, or ``relations and pairs`` from :data:`~st_biomed.metrics.random_draws.MANY_CLUSTERS` on.
 
     Args:
         n_groups: Number of groups of relations, see :func:`~st_biomed.metrics.relation_groups.relation_groups`.
     """
-    return "pairs" if n_groups < MANY_RELATIONS else "relations and pairs"
+    return "pairs" if n_groups < MANY_CLUSTERS else "relations and pairs"
 
 
 class _Relation(NamedTuple):
@@ -48,7 +40,7 @@ class RelationAUCResampler:
     Relations that share at least half of the pairs of the smaller one form a group, see
     :func:`~st_biomed.metrics.relation_groups.relation_groups`.
 
-    With fewer than :data:`MANY_RELATIONS` groups the figure describes exactly these relations: pairs are drawn, a pair
+    With fewer than :data:`~st_biomed.metrics.random_draws.MANY_CLUSTERS` groups the figure describes exactly these relations: pairs are drawn, a pair
     equally often in every relation it has. They are drawn in strata, the pairs of the same relations, so that each
     relation keeps its number of pairs; without shared pairs, a stratum is a relation. The unrelated pairs are drawn in
     the same way; they make no groups.
@@ -112,7 +104,7 @@ class RelationAUCResampler:
     @property
     def are_many(self) -> bool:
         """Whether groups of relations are also drawn."""
-        return int(self.groups.max()) + 1 >= MANY_RELATIONS
+        return int(self.groups.max()) + 1 >= MANY_CLUSTERS
 
     @cached_property
     def aucs(self) -> np.ndarray:
@@ -173,11 +165,8 @@ class RelationAUCResampler:
         """
         ranks = np.stack([model._ranks for model in (self, other)])
 
-        def random_swaps(size: int) -> np.ndarray:
-            return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)
-
-        of_group = random_swaps(int(self.groups.max()) + 1) if self.are_many else None
-        swaps = StratumDraws(self._strata, random_swaps)
+        of_group = random_swaps(rng, n, int(self.groups.max()) + 1) if self.are_many else None
+        swaps = StratumDraws(self._strata, lambda size: random_swaps(rng, n, size))
 
         def wins_after_swaps(side: PairSet) -> tuple[np.ndarray, list[np.ndarray]]:
             return _wins_after_swaps(ranks[:, side.rows], swaps.of(side))

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from scipy.stats import rankdata
 
 from st_biomed.metrics.distance_resampler import DistanceAUCResampler
+from st_biomed.metrics.random_draws import random_swaps
 from st_biomed.metrics.ranking import spearman_of_rows
 from st_biomed.metrics.relation_resampler import RelationAUCResampler
 
@@ -111,7 +112,7 @@ class SumResampler:
     def permute(self, other: SumResampler, rng: np.random.Generator, n: int) -> np.ndarray:
         if self._against is None or self._against[0] is not other:
             self._against = (other, other.rows - self.rows)  # of all draws, which come a few at a time
-        moved = _random_swaps(rng, n, len(self)) @ self._against[1]
+        moved = random_swaps(rng, n, len(self)) @ self._against[1]
         return self.of(self.sums + moved) - self.of(other.sums - moved)
 
 
@@ -142,7 +143,7 @@ class RankResampler:
     def permute(self, other: RankResampler, rng: np.random.Generator, n: int) -> np.ndarray:
         gold = self.rows[:, 1]
         first, second = rankdata(self.rows[:, 0]), rankdata(other.rows[:, 0])
-        swapped = _random_swaps(rng, n, len(self))
+        swapped = random_swaps(rng, n, len(self))
         return self.of(np.where(swapped, second, first), gold) - self.of(np.where(swapped, first, second), gold)
 
 
@@ -151,8 +152,3 @@ def resampler_of(rows: np.ndarray | csr_array, statistic: str, clusters: np.ndar
     if statistic in OF_SUMS:
         return SumResampler(rows, statistic, clusters)
     return RankResampler(rows, statistic) if statistic in OF_RANKS else OF_GROUPS[statistic](rows)
-
-
-def _random_swaps(rng: np.random.Generator, n: int, size: int) -> np.ndarray:
-    """Which units are exchanged in each of n draws, boolean ``[n, size]``."""
-    return rng.integers(2, size=(n, size), dtype=np.int8).astype(bool)

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
-from st_biomed.metrics.distance_resampler import MANY_SUBTREES
+from st_biomed.metrics.random_draws import MANY_CLUSTERS
 from st_biomed.terminology import Terminology
 
 PROTOCOL = Path(__file__).parents[2] / "evaluation" / "benchmarks" / "icd10cm_tree.yaml"
@@ -52,7 +52,7 @@ def test_pairs_know_their_sub_trees(toy: Hierarchy):
         is_near = evaluator.distances < 3
         assert (evaluator.subtrees[is_near, 0] == evaluator.subtrees[is_near, 1]).any()
         assert (evaluator.subtrees[~is_near, 0] != evaluator.subtrees[~is_near, 1]).any()
-        drawn = "sub-trees" if len(np.unique(evaluator.subtrees)) >= MANY_SUBTREES else "pairs"
+        drawn = "sub-trees" if len(np.unique(evaluator.subtrees)) >= MANY_CLUSTERS else "pairs"
         assert evaluator.get_config_dict()["resampling"] == drawn
 
 

@@ -9,7 +9,8 @@ from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units
-from st_biomed.metrics.distance_resampler import MANY_SUBTREES, DistanceAUCResampler, resampling
+from st_biomed.metrics.distance_resampler import DistanceAUCResampler, units_of_trees
+from st_biomed.metrics.random_draws import MANY_CLUSTERS
 
 
 def rows_of(scores: np.ndarray, distances: np.ndarray, *subtrees: np.ndarray) -> np.ndarray:
@@ -46,7 +47,7 @@ def test_a_drawn_sub_tree_counts_with_all_its_pairs():
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("rows", [drawn_rows()[:, :2], drawn_rows(n_subtrees=MANY_SUBTREES - 1)])
+@pytest.mark.parametrize("rows", [drawn_rows()[:, :2], drawn_rows(n_subtrees=MANY_CLUSTERS - 1)])
 def test_pairs_are_drawn_where_sub_trees_are_few_or_not_known(rows):
     draws = np.random.default_rng(5).integers(len(rows), size=(20, len(rows)))
     expected = [weighted_mean_auc(rows, np.bincount(draw, minlength=len(rows))) for draw in draws]
@@ -56,9 +57,9 @@ def test_pairs_are_drawn_where_sub_trees_are_few_or_not_known(rows):
 
 
 def test_sub_trees_are_drawn_from_as_many_on_as_relations_are():
-    numbers = np.arange(MANY_SUBTREES)
-    assert resampling(np.stack([numbers, numbers], axis=1)) == "sub-trees"
-    assert resampling(np.stack([numbers, numbers], axis=1)[1:]) == resampling(None) == "pairs"
+    numbers = np.arange(MANY_CLUSTERS)
+    assert units_of_trees(np.stack([numbers, numbers], axis=1)) == "sub-trees"
+    assert units_of_trees(np.stack([numbers, numbers], axis=1)[1:]) == units_of_trees(None) == "pairs"
 
 
 def test_the_test_of_sub_trees_is_that_of_the_drawn_differences(monkeypatch):

@@ -11,9 +11,10 @@ from sklearn.metrics import roc_auc_score
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units, load_units, save_units
 from st_biomed.metrics.pair_strata import PairStrata
+from st_biomed.metrics.random_draws import MANY_CLUSTERS
 from st_biomed.metrics.relation_auc import relation_rows
 from st_biomed.metrics.relation_groups import relation_groups
-from st_biomed.metrics.relation_resampler import MANY_RELATIONS, RelationAUCResampler
+from st_biomed.metrics.relation_resampler import RelationAUCResampler
 
 
 def with_inverses(positives, negatives, own: bool) -> np.ndarray:
@@ -68,7 +69,7 @@ def test_pairs_of_the_same_sides_are_a_stratum():
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["negatives of all", "negatives of each"])
-@pytest.mark.parametrize("number", [2, MANY_RELATIONS])
+@pytest.mark.parametrize("number", [2, MANY_CLUSTERS])
 def test_relations_with_their_inverses_are_drawn_and_exchanged_as_without_them(number: int, own: bool):
     """Catches a pair that is drawn anew for the inverse, negatives too, and an inverse that is a group of its own."""
     rng = np.random.default_rng(number)
@@ -104,9 +105,9 @@ def test_a_pair_of_two_relations_is_drawn_equally_often_in_both():
 
 def test_drawn_groups_count_by_their_relations():
     """Catches a mean over groups, and one over the relations of the benchmark instead of the drawn ones."""
-    areas = [float(i % 2) for i in range(MANY_RELATIONS)]
+    areas = [float(i % 2) for i in range(MANY_CLUSTERS)]
     named = {str(i): [area, area] for i, area in enumerate(areas)} | {"inverse": [1.0, 1.0]}
-    pairs = [*range(2 * MANY_RELATIONS), 2, 3, 2 * MANY_RELATIONS]  # the inverse of relation 1
+    pairs = [*range(2 * MANY_CLUSTERS), 2, 3, 2 * MANY_CLUSTERS]  # the inverse of relation 1
     scores = RelationAUCResampler(relation_rows(named, [0.5], pairs))
     assert scores.value == pytest.approx(11 / 21)
     times = np.stack([np.bincount(draw, minlength=20) for draw in np.random.default_rng(3).integers(20, size=(9, 20))])
@@ -134,7 +135,7 @@ def test_p_exchanges_a_pair_in_all_its_relations():
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("number", [5, MANY_RELATIONS], ids=["pairs are drawn", "groups are drawn"])
+@pytest.mark.parametrize("number", [5, MANY_CLUSTERS], ids=["pairs are drawn", "groups are drawn"])
 def test_equal_models_differ_as_often_as_the_test_says_with_relations_and_their_inverses(number: int):
     """200 pairs of equal models: at the 5 % level about 5 % differ; 17 % where an inverse counts as another relation."""
     rng = np.random.default_rng(number)
@@ -160,7 +161,7 @@ def test_many_relations_that_share_their_negatives_differ_as_often_as_the_test_s
     rng = np.random.default_rng(1)
     found, by_signs = [], []
     for seed in range(200):
-        positives = rng.normal(1, 1, (MANY_RELATIONS, 30)) + rng.normal(0, 0.1, (MANY_RELATIONS, 1))
+        positives = rng.normal(1, 1, (MANY_CLUSTERS, 30)) + rng.normal(0, 0.1, (MANY_CLUSTERS, 1))
         negatives = rng.normal(size=300)
         ours, theirs = (
             RelationAUCResampler(
@@ -173,9 +174,9 @@ def test_many_relations_that_share_their_negatives_differ_as_often_as_the_test_s
         )
         difference = abs(ours.value - theirs.value) - 1e-9
         null = ours.permute(theirs, np.random.default_rng(seed), 59)
-        signs = np.random.default_rng(seed).choice([-1, 1], (59, MANY_RELATIONS)) @ (ours.aucs - theirs.aucs)
+        signs = np.random.default_rng(seed).choice([-1, 1], (59, MANY_CLUSTERS)) @ (ours.aucs - theirs.aucs)
         found.append((1 + (np.abs(null) >= difference).sum()) / 60)
-        by_signs.append((1 + (np.abs(signs / MANY_RELATIONS) >= difference).sum()) / 60)
+        by_signs.append((1 + (np.abs(signs / MANY_CLUSTERS) >= difference).sum()) / 60)
     assert 0.02 <= (np.array(found) <= 0.05).mean() <= 0.09
     assert (np.array(by_signs) <= 0.05).mean() >= 0.15
 

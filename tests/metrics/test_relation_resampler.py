@@ -9,8 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
 from st_biomed.metrics import Units, load_units, save_units
+from st_biomed.metrics.random_draws import MANY_CLUSTERS
 from st_biomed.metrics.relation_auc import relation_rows
-from st_biomed.metrics.relation_resampler import MANY_RELATIONS, RelationAUCResampler, resampling
+from st_biomed.metrics.relation_resampler import RelationAUCResampler, units_of_relations
 
 
 def units(positives, negatives) -> Units:
@@ -49,7 +50,7 @@ def hanley_mcneil(area, n_positive, n_negative) -> float:
 
 
 @pytest.mark.parametrize("own", [False, True], ids=["negatives of all", "negatives of each"])
-@pytest.mark.parametrize("number", [1, 3, MANY_RELATIONS])
+@pytest.mark.parametrize("number", [1, 3, MANY_CLUSTERS])
 def test_draws_are_those_of_a_plain_loop(number: int, own: bool):
     """Scores with ties, scikit-learn for every draw: would catch pairs of one relation drawn for another, a tie that counts
     whole, one copy of a relation that stands for all its copies, and negatives that stay."""
@@ -60,7 +61,7 @@ def test_draws_are_those_of_a_plain_loop(number: int, own: bool):
 
     rng, n = np.random.default_rng(5), 6
     times = np.ones((n, number), dtype=int)
-    if number == MANY_RELATIONS:
+    if number == MANY_CLUSTERS:
         times = np.stack([np.bincount(draw, minlength=number) for draw in rng.integers(number, size=(n, number))])
         assert times.max() > 1
     if not own:
@@ -106,7 +107,7 @@ def test_intervals_of_few_relations_cover_the_truth():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "spread"), [(1, 0.0), (5, 0.0), (MANY_RELATIONS, 0.5), (40, 0.5)])
+@pytest.mark.parametrize(("number", "spread"), [(1, 0.0), (5, 0.0), (MANY_CLUSTERS, 0.5), (40, 0.5)])
 def test_intervals_cover_the_truth_few_relations_or_many(number: int, spread: float):
     """Of many relations the truth is the mean over all relations there could be, whose means have a spread of their own."""
     rng = np.random.default_rng(number)
@@ -122,13 +123,15 @@ def test_intervals_cover_the_truth_few_relations_or_many(number: int, spread: fl
 
 def test_relations_are_drawn_where_there_are_many():
     """Equal pairs in every relation leave the relations alone to draw: would catch a threshold that is off by one."""
-    areas, unrelated = np.array([0.0, 1.0] * (MANY_RELATIONS // 2)), np.array([0.5, 0.5])
+    areas, unrelated = np.array([0.0, 1.0] * (MANY_CLUSTERS // 2)), np.array([0.5, 0.5])
     of_many = units([[area, area] for area in areas], unrelated)
     of_fewer = units([[area, area] for area in areas[1:]], unrelated)
     assert of_fewer.interval(n_resamples=50)[1:] == (of_fewer.value, of_fewer.value)
     found = of_many.interval(n_resamples=2000)
-    assert found.high - found.low == pytest.approx(2 * norm.ppf(0.975) * 0.5 / np.sqrt(MANY_RELATIONS), rel=0.15)
-    assert [resampling(n) for n in (1, MANY_RELATIONS - 1, MANY_RELATIONS)] == ["pairs"] * 2 + ["relations and pairs"]
+    assert found.high - found.low == pytest.approx(2 * norm.ppf(0.975) * 0.5 / np.sqrt(MANY_CLUSTERS), rel=0.15)
+    assert [units_of_relations(n) for n in (1, MANY_CLUSTERS - 1, MANY_CLUSTERS)] == ["pairs"] * 2 + [
+        "relations and pairs"
+    ]
 
 
 # ---------------------------------------------------------------------- paired tests
@@ -189,8 +192,8 @@ def test_of_many_relations_each_is_exchanged_as_a_whole():
     rng = np.random.default_rng(4)
     p_values = []
     for i in range(150):
-        negative, base = rng.normal(size=60), [rng.normal(1, 1, 60) for _ in range(MANY_RELATIONS)]
-        shifts = rng.normal(0, 1, (2, MANY_RELATIONS))
+        negative, base = rng.normal(size=60), [rng.normal(1, 1, 60) for _ in range(MANY_CLUSTERS)]
+        shifts = rng.normal(0, 1, (2, MANY_CLUSTERS))
         first, second = (units([scores + by for scores, by in zip(base, shift)], negative) for shift in shifts)
         p_values.append(first.compare(second, n_resamples=99, seed=i).p_value)
     assert np.mean(np.array(p_values) <= 0.1) == pytest.approx(0.1, abs=0.07)

@@ -20,7 +20,7 @@ from st_biomed.evaluators.relation.text_pairs import TextPairs, unordered_pairs
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
 from st_biomed.metrics.relation_groups import relation_groups
-from st_biomed.metrics.relation_resampler import resampling
+from st_biomed.metrics.relation_resampler import units_of_relations
 from st_biomed.metrics.significance import Units
 
 if TYPE_CHECKING:
@@ -265,7 +265,7 @@ class RelationEvaluator(EmbeddingEvaluator):
             else len(negatives),
             "missing": self.missing,
             "excluded": self.n_excluded,
-            "resampling": resampling(n_groups),
+            "resampling": units_of_relations(n_groups),
             "n_groups": n_groups,
             "drawn": self.drawn,
             "pairs_sha256": self.pairs_digest,

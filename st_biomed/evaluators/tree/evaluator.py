@@ -19,7 +19,7 @@ from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.tree.pairs import draw_pairs
 from st_biomed.metrics import Units, cosine_of_pairs, discrimination
-from st_biomed.metrics.distance_resampler import resampling
+from st_biomed.metrics.distance_resampler import units_of_trees
 
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
@@ -212,7 +212,7 @@ class TreeEvaluator(EmbeddingEvaluator):
     def get_config_dict(self) -> dict[str, Any]:
         """Pairs per distance, their digest and that of their trees and sub-trees, never their texts."""
         counts = {str(level): n for level, n in self.counts.items()}
-        drawn = {"resampling": resampling(self.subtrees)}
+        drawn = {"resampling": units_of_trees(self.subtrees)}
         if groups := [part.tolist() for part in (self.trees, self.subtrees) if part is not None]:
             drawn["groups_sha256"] = hashlib.sha256(json.dumps(groups).encode()).hexdigest()
         return {"pairs": counts, "pairs_sha256": self.pairs_digest, **drawn, **super().get_config_dict()}
