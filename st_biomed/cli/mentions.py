@@ -18,6 +18,7 @@ from st_biomed.files import check_output, lock, replacing
 from st_biomed.settings.checks import FILE, FOLDER, PROCESSES, SEED, Check
 
 if TYPE_CHECKING:
+    from st_biomed.corpus.coverage import Coverage
     from st_biomed.records import Tally
 
 COVERAGE = "coverage.json"
@@ -154,6 +155,7 @@ def run(
                     found = mention_contexts(matcher, read, window=window, caps=caps, **given)
                 _check_read(tally, texts)
                 coverage = found.coverage
+                _check_found(coverage, terminology)
                 found.dataset.save_to_disk(str(draft))
                 coverage.save(draft / COVERAGE)
                 shutil.rmtree(scratch)
@@ -167,6 +169,20 @@ def _check_read(tally: Tally, texts: list[Path]) -> None:
     """Refuse texts without a document."""
     if not tally.n_kept:
         raise InputError(f"no document with text in {', '.join(map(str, texts))} ({tally})")
+
+
+def _check_found(coverage: Coverage, terminology: str) -> None:
+    """Refuse a dataset without rows, which datasets cannot load."""
+    if coverage.rows:
+        return
+    within = f"{coverage.documents:,} documents, in {coverage.language or 'any language'}"
+    if coverage.mentions:
+        reasons = ", ".join(f"{reason}: {n:,}" for reason, n in sorted(coverage.dropped.items()))
+        raise InputError(f"no mention is left of {coverage.mentions:,} in {within} ({reasons})")
+    raise InputError(
+        f"no term of {terminology} was found in {within}; expected texts with its terms, or a table as --output, which "
+        "may be empty"
+    )
 
 
 def _check_table(file: Path, texts: list[Path], overwrite: bool) -> None:

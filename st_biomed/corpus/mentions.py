@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from st_biomed.corpus.blocks import MARKERS, Block, CountsTokens, in_order
 from st_biomed.corpus.coverage import Coverage
+from st_biomed.corpus.found_rows import Found, dataset, ragged
 from st_biomed.corpus.matching import TermMatcher
 from st_biomed.corpus.mention_limits import Caps
 from st_biomed.corpus.raw_text import Document
-from st_biomed.corpus.rows import Found, dataset, ragged
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError
 

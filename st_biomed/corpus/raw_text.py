@@ -217,6 +217,8 @@ def _in_text(raw: IO[bytes], where: str, name: str, form: str) -> Iterator[Docum
         if not apart:
             called = called or (name if form == "files" else f"{name}:{line}")
             held += text
+        if len(held) > LONGEST:
+            held = unicodedata.normalize("NFC", held)  # so that no cut parts a letter from its accent
         while len(held) > LONGEST:
             cut = _cut(held)
             yield Document(called, held[:cut], offset)
@@ -283,7 +285,7 @@ def _in_xmi(raw: IO[bytes], where: str, name: str) -> Iterator[Document]:
 
 
 def _pieces(name: str, text: str) -> Iterator[Document]:
-    offset = 0
+    text, offset = unicodedata.normalize("NFC", text), 0
     while len(text) > LONGEST:
         cut = _cut(text)
         yield Document(name, text[:cut], offset)

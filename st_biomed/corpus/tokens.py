@@ -128,9 +128,13 @@ def _tables(accents: Accents) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fold(character: str, accents: Accents) -> str:
-    """The folded form of a character: in lower case, and without its accent if accents are folded."""
+    """The folded form of a character: without case, and without its accent if accents are folded.
+
+    Case folding also makes one letter of the two small sigmas and of the two micro signs. Where it gives several
+    letters (ß), the lower case is taken.
+    """
     character = _ALIKE.get(character, character)
-    lower = character.lower()
+    lower = folded if len(folded := character.casefold()) == 1 else character.lower()
     if accents == "fold":
         first, *marks = list(unicodedata.normalize("NFD", lower))
         if all(unicodedata.category(mark) == "Mn" for mark in marks):

@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from st_biomed.corpus.blocks import Block, CountsTokens, in_order
 from st_biomed.corpus.coverage import Coverage
+from st_biomed.corpus.found_rows import Found, dataset, ragged
 from st_biomed.corpus.matching import NOTHING, TermMatcher
 from st_biomed.corpus.mentions import MentionContexts
 from st_biomed.corpus.raw_text import Document
-from st_biomed.corpus.rows import Found, dataset, ragged
 from st_biomed.errors import InputError
 
 MOST_MENTIONS = 119

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, shown
 from st_biomed.few_shot.outcomes import FewShotRun, Outcomes
 from st_biomed.few_shot.paired_tests import DrawTest
 
@@ -28,28 +29,29 @@ def merged_outcomes(paths: Sequence[str | Path]) -> Outcomes:
     if not paths:
         raise InputError("results: expected at least one results.json, found none")
     contents = [_read(Path(path)) for path in paths]
-    first, shared = contents[0], _settings(contents[0])
+    (first, shared, _), *_ = contents
     runs: dict[tuple[str, int, int], FewShotRun] = {}
-    for path, content in zip(paths, contents):
-        settings = _settings(content)
+    for path, (_, settings, its_runs) in zip(paths, contents):
         if different := sorted(key for key in {**shared, **settings} if settings.get(key) != shared.get(key)):
             raise InputError(f"{path}: differs from {paths[0]} in {', '.join(different)}")
-        for saved in content["runs"]:
-            run = _run(saved)
+        for run in its_runs:
             if (run.name, run.shots, run.seed) in runs:
                 raise InputError(f"{path}: {run.name}, {run.shots} names, seed {run.seed} is in two files")
             runs[run.name, run.shots, run.seed] = run
     ordered = sorted(runs.values(), key=lambda run: (run.shots, run.seed))
-    return Outcomes(first["base"], first["metrics"], first["labels"], ordered)
+    return Outcomes(first.base, first.metrics, first.labels, ordered)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> tuple[Outcomes, dict[str, Any], list[FewShotRun]]:
+    """The outcomes without runs, the settings, and the runs of a file."""
     try:
         content = json.loads(path.read_text("utf-8"))
-        _settings(content), content["base"], content["runs"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        outcomes = Outcomes(content["base"], content["metrics"], content["labels"])
+        runs = [_run(saved) for saved in content["runs"]]
+        _check(outcomes, runs)
+        return outcomes, _settings(content), runs
+    except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path}: cannot be read as the results of a few-shot experiment ({error!r})") from error
-    return content
 
 
 def _settings(content: dict[str, Any]) -> dict[str, Any]:
@@ -68,3 +70,26 @@ def _run(saved: dict[str, Any]) -> FewShotRun:
     return FewShotRun(
         **{**fields, "sets": tuple(saved["sets"]), "prototype_accuracies": (pair[0], pair[1]), "tests": tests}
     )
+
+
+def _check(outcomes: Outcomes, runs: Sequence[FewShotRun]) -> None:
+    """Look up all that tables look up.
+
+    Raises:
+        LookupError, TypeError: Something is missing, or of another type.
+    """
+    for evaluator, metric in outcomes.metrics.items():
+        numbers = [outcomes.base[evaluator][metric]]
+        numbers += [run.results[evaluator][metric] for run in runs if evaluator in run.results]
+        _check_types(numbers, int | float, "a number")
+        _check_types([outcomes.labels[evaluator]], str, "a string")
+    for run in runs:
+        _check_types([run.shots, run.seed], int, "an integer")
+        _check_types(run.sets, str, "a string")
+        _check_types([*run.prototype_accuracies, *(test.p for test in run.tests.values())], int | float, "a number")
+
+
+def _check_types(values: Sequence[object], kind: type | UnionType, name: str) -> None:
+    for value in values:
+        if not isinstance(value, kind):
+            raise TypeError(f"expected {name}, found {shown(value)}")

@@ -18,7 +18,7 @@ from tqdm import tqdm
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.encodings import UTF_8, undecodable
-from st_biomed.files.gzipped import open_decompressed, plain_name
+from st_biomed.files.gzipped import is_zip_archive, open_decompressed, plain_name
 
 
 class Dialect(NamedTuple):
@@ -55,13 +55,15 @@ def check_file(path: str | Path) -> Path:
     """``path`` as a :class:`~pathlib.Path`.
 
     Raises:
-        InputError: There is no such file, or it is a folder.
+        InputError: There is no such file, or it is a folder or a zip archive.
     """
     path = Path(path)
     if path.is_dir():
         raise InputError(f"{path}: is a folder, expected a file")
     if not path.is_file():
         raise InputError(f"{path}: no such file")
+    if is_zip_archive(path):
+        raise InputError(f"{path}: is a zip archive; unpack it and give the file in it")
     return path
 
 

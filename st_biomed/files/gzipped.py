@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from zipfile import is_zipfile
 
 from st_biomed.errors import InputError
 
@@ -37,6 +38,11 @@ def matching(folder: Path, pattern: str) -> list[Path]:
         if path == plain or plain not in by_plain_name:
             by_plain_name[plain] = path
     return [by_plain_name[plain] for plain in sorted(by_plain_name)]
+
+
+def is_zip_archive(path: Path) -> bool:
+    """Whether a file is a zip archive, which is not unpacked, by its name or its content."""
+    return path.suffix.lower() == ".zip" or is_zipfile(path)
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from st_biomed.csr import CSR, DeviceTables, expand, shares_key
 from st_biomed.errors import InputError
 from st_biomed.hierarchy.ancestors import AncestorGraph
 from st_biomed.hierarchy.distance_types import largest_levels, levels_of, sources_by_distance_type
-from st_biomed.hierarchy.keys import inverse, meet
+from st_biomed.hierarchy.keys import device_tables, inverse, meet
 from st_biomed.hierarchy.pairs import BatchPairs
 from st_biomed.hierarchy.sources import comparable_sources, deepest_in_sources
 from st_biomed.terminology import Terminology
@@ -38,7 +38,7 @@ class Hierarchy:
     ``levels`` inserts further kinships. ``lca_depth``: ``H - depth(LCA)`` clipped to ``1..D-1``, where ``H`` is the
     depth of the source and LCA the deepest common ancestor; ``D`` without a common ancestor. ``hops``: edges of the
     shortest path over a common ancestor, at most ``D``. If several distances apply (several parents, several concepts
-    of one string), the smallest counts. Within one source, all pairs without a nearer relation are at ``D``, also
+    of one string that can be compared), the smallest counts. Within one source, all pairs without a nearer relation are at ``D``, also
     across its trees. Identical strings and pairs of different sources are masked (-1).
 
     Args:
@@ -104,17 +104,10 @@ class Hierarchy:
         self.graph = AncestorGraph(child, parent, terminology.concepts["code"])
         self.parents, self.children, self.depth = self.graph.parents, self.graph.children, self.graph.depth
         self._levels = levels_of(terminology, self.graph, self.concept_sources, distance_types, self.levels, self.far)
-        self._device_levels = [
-            [
-                (
-                    DeviceTables(p=level.keys_a.indptr, x=level.keys_a.indices),
-                    DeviceTables(p=level.keys_b.indptr, x=level.keys_b.indices),
-                )
-                for level in ways
-            ]
-            for ways in self._levels
-        ]
         self.text_sources = self._comparable_sources()
+        # Without ambiguous texts, texts of one source are concepts of one source.
+        mixed = self.text_sources is not None and not self.lookup.unambiguous
+        self._device_levels = device_tables(self._levels, self.concept_sources if mixed else None)
         self._source_tables = (
             None
             if self.text_sources is None

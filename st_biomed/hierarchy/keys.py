@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from st_biomed.csr import CSR
+from st_biomed.csr import CSR, DeviceTables
 from st_biomed.hierarchy.ancestors import AncestorGraph
 
 
@@ -34,6 +35,33 @@ def lca_levels(graph: AncestorGraph, deepest: np.ndarray, far: int) -> list[list
     # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
     tables = (CSR.from_pairs(row[level == at], ancestor[level == at], len(deepest)) for at in range(1, far))
     return [[Level(keys, keys)] for keys in tables]
+
+
+def device_tables(levels: Sequence[Sequence[Level]], sources: CSR | None) -> list[list[tuple[DeviceTables, ...]]]:
+    """The keys of every level for batches, starts ``p`` and contents ``x``; a table of both sides is one object.
+
+    Args:
+        levels: The ways to each level.
+        sources: Concept to the sources it can be compared in. Keys are then (key, source) pairs, so that concepts of
+            different sources share none. By default keys alone.
+    """
+    made: dict[int, DeviceTables] = {}
+
+    def table(keys: CSR) -> DeviceTables:
+        if id(keys) not in made:
+            own = keys if sources is None else _of_sources(keys, sources)
+            made[id(keys)] = DeviceTables(p=own.indptr, x=own.indices)
+        return made[id(keys)]
+
+    return [[(table(level.keys_a), table(level.keys_b)) for level in ways] for ways in levels]
+
+
+def _of_sources(keys: CSR, sources: CSR) -> CSR:
+    """Concept to its pairs of a key and a source, each as one number."""
+    rows = np.repeat(np.arange(keys.n_rows), keys.counts)
+    position, source = sources.take(rows)
+    n_sources = 1 + int(sources.indices.max(initial=0))
+    return CSR.from_pairs(rows[position], keys.indices[position].astype(np.int64) * n_sources + source, keys.n_rows)
 
 
 def inverse(table: CSR) -> CSR:

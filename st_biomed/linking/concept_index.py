@@ -20,10 +20,11 @@ from st_biomed.linking.encode_names import encode_names, resumed_options
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import FAISS_FILE, HEADER, PARTS, Manifest, check_folder
 from st_biomed.linking.mention_search import MentionSearch
+from st_biomed.linking.pair_scores import Similarity
 from st_biomed.linking.recall import build_searchable_index
 from st_biomed.linking.same_vectors import check_same_vectors
 from st_biomed.linking.settings import DEFAULTS, EncodingOptions
-from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, check_kind
+from st_biomed.linking.vector_index import Kind, VectorIndex, check_kind
 from st_biomed.linking.vectors import PROGRESS, open_matrix
 
 if TYPE_CHECKING:

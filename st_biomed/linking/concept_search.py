@@ -12,6 +12,7 @@ from st_biomed.errors import InputError, check_integer
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.conditions import Conditions
 from st_biomed.linking.forks import use_one_thread_in_a_fork
+from st_biomed.linking.pair_scores import reaches
 from st_biomed.linking.pooling import Pooled, pool_names
 from st_biomed.linking.vector_index import VectorIndex, rows_for_search
 
@@ -67,13 +68,7 @@ class ConceptSearch:
     ) -> list[list[Match]]:
         """See :meth:`st_biomed.linking.ConceptIndex.search_vectors`."""
         use_one_thread_in_a_fork()
-        check_integer("k", int(k) if isinstance(k, np.integer) else k)
-        if threshold is not None and (
-            isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number)
-        ):
-            raise InputError(f"threshold must be a number or None, found {threshold!r}")
-        if threshold is not None and self.vectors.similarity == "cosine" and not -1 <= threshold <= 1:
-            raise InputError(f"threshold {threshold:g}: the scores of the index are cosines, from -1 to 1")
+        self.check_limits(k, threshold)
         vectors = np.asarray(vectors, dtype=np.float32)
         dimension = self.vectors.matrix.shape[1]
         if vectors.ndim != 2 or vectors.shape[1] != dimension:
@@ -90,9 +85,23 @@ class ConceptSearch:
                 names = self.catalog.texts(found.name)
                 columns = (found.query.tolist(), found.concept.tolist(), found.score.tolist(), names)
                 for query, concept, score, name in zip(*columns):
-                    if threshold is None or score >= threshold:
+                    if reaches(score, threshold):
                         out[start + query].append(self._match(concept, score, name))
         return out
+
+    def check_limits(self, k: int, threshold: float | None) -> None:
+        """Check the limits of a search.
+
+        Raises:
+            InputError: ``k`` below 1, or a threshold that is no number, or that no score can reach or miss.
+        """
+        check_integer("k", int(k) if isinstance(k, np.integer) else k)
+        if threshold is None:
+            return
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number):
+            raise InputError(f"threshold must be a number or None, found {threshold!r}")
+        if self.vectors.similarity == "cosine" and not -1 <= threshold <= 1:
+            raise InputError(f"threshold {threshold:g}: the scores of the index are cosines, from -1 to 1")
 
     def _pooled(self, queries: np.ndarray, k: int, allowed: Allowed) -> Iterator[Pooled]:
         """The concepts of each query; names are taken until they stand for k concepts."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from st_biomed.errors import InputError
 from st_biomed.linking.concept_search import Match
 from st_biomed.linking.context_texts import expand_from_contexts
+from st_biomed.linking.pair_scores import reaches
 
 if TYPE_CHECKING:
     from st_biomed.linking.context_ranker import ContextRanker
@@ -62,6 +63,7 @@ class ContextSearch:
         Raises:
             InputError: As there.
         """
+        self.index.check_limits(k, threshold)
         texts = expand_from_contexts(mentions, contexts) if self.abbreviations else list(mentions)
         self.n_expanded += sum(text != mention for text, mention in zip(texts, mentions))
         if self.rerank is None:
@@ -69,6 +71,4 @@ class ContextSearch:
         found = self.index.search(texts, max(k, self.rerank.candidates), **conditions)
         ordered, placed = self.rerank.rank(self.index.catalog, mentions, contexts, found)
         self.n_unplaced += sum(bool(context) and not there for context, there in zip(contexts, placed))
-        return [
-            [match for match in matches if threshold is None or match.score >= threshold][:k] for matches in ordered
-        ]
+        return [[match for match in matches if reaches(match.score, threshold)][:k] for matches in ordered]

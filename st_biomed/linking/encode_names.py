@@ -15,8 +15,9 @@ from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.earlier import EarlierVectors, earlier_manifest
 from st_biomed.linking.encoding import NameEncoder
 from st_biomed.linking.manifest import PARTS
+from st_biomed.linking.pair_scores import Similarity
 from st_biomed.linking.settings import EncodingOptions
-from st_biomed.linking.vector_index import Similarity, rows_for_search
+from st_biomed.linking.vector_index import rows_for_search
 from st_biomed.linking.vectors import ResumableMatrix, open_matrix, read_progress
 
 

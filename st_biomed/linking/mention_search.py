@@ -145,6 +145,7 @@ class MentionSearch(ABC):
             raise InputError(f"texts: expected a list of strings, found {wrong[0]!r}")
         if halves := [text for text in texts if not is_valid_utf8(text)]:
             raise InputError(f"texts: expected UTF-8, found half a character (a lone surrogate), {shown(halves[0])}")
+        self.check_limits(k, threshold)
         allowed = Conditions.of(conditions)
         self._concepts.allowed(allowed)  # what the index does not have is refused before a text is encoded
         if not len(texts):
@@ -180,6 +181,14 @@ class MentionSearch(ABC):
             InputError: Conditions as in :meth:`search`.
         """
         return self._concepts.allowed(Conditions.of(conditions)).n_concepts
+
+    def check_limits(self, k: int, threshold: float | None = None) -> None:
+        """Check the limits of a search without searching.
+
+        Raises:
+            InputError: As in :meth:`search`.
+        """
+        self._concepts.check_limits(k, threshold)
 
 
 def _tell(errors: Mapping[int, str], n: int) -> None:

@@ -12,10 +12,12 @@ import torch
 from st_biomed.errors import InputError
 from st_biomed.linking.catalog import Catalog
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.vector_index import Kind, Similarity, VectorIndex, faiss_threads, kinds_for, rows_for_search
+from st_biomed.linking.pair_scores import Similarity
+from st_biomed.linking.vector_index import Kind, VectorIndex, faiss_threads, kinds_for, rows_for_search
 
 TIED = 1e-5
-"""Scores with a smaller difference count as equal: names that differ only in case often have the same vector."""
+"""Scores with a smaller difference, relative to :func:`score_scale`, count as equal: names that differ only in case often
+have the same vector but for its last bits."""
 
 _QUERIES = 2000
 _STEPS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
@@ -60,20 +62,36 @@ def tune_effort(index: VectorIndex, queries: np.ndarray, target: float) -> Recal
             chance.
     """
     start = time.perf_counter()
-    best, _ = index.exact(queries, 1)
+    _, nearest = index.exact(queries, 1)
     exact_seconds = time.perf_counter() - start
     if index.faiss_index is None:
         return Recall(1.0, len(queries), 1.0, index.effort, index.depth)
+    least = index.scores(queries, nearest) - TIED * score_scale(index, queries, nearest)
     for effort, depth in _EFFORTS[index.kind]:
         index.effort, index.depth = effort, depth
         start = time.perf_counter()
-        scores, _ = index.search(queries, 1)
+        _, names = index.search(queries, 1)
         seconds = time.perf_counter() - start
-        reached = float((scores[:, 0] >= best[:, 0] - TIED).mean())
+        reached = float((index.scores(queries, names) >= least).mean())
         found = Recall(reached, len(queries), exact_seconds / seconds, index.effort, index.depth)
         if reached - np.sqrt(reached * (1 - reached) / len(queries)) >= target:
             break
     return found
+
+
+def score_scale(index: VectorIndex, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """What a score changes by, where the vectors change by their own size, float64 ``[Q, R]``.
+
+    For inner products it is the product of the two lengths, for distances their sum; for cosines it is 1.
+
+    Args:
+        index: The index.
+        queries: float32 ``[Q, D]``.
+        rows: Rows of the matrix for each query, ``[Q, R]``.
+    """
+    of_queries = np.linalg.norm(queries.astype(np.float64), axis=1, keepdims=True)
+    of_rows = np.linalg.norm(index.matrix[rows].astype(np.float64), axis=2)
+    return of_queries + of_rows if index.similarity == "euclidean" else of_queries * of_rows
 
 
 def build_with_recall(

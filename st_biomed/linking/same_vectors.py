@@ -9,7 +9,8 @@ import numpy as np
 
 from st_biomed.errors import InputError, shown
 from st_biomed.linking.encoding import NameEncoder
-from st_biomed.linking.vector_index import Similarity, rows_for_search
+from st_biomed.linking.pair_scores import Similarity
+from st_biomed.linking.vector_index import rows_for_search
 
 NAMES = 128
 """Names that are compared, at equal distances in the index."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, get_args
 
 import faiss as _faiss
 import numpy as np
-from tqdm import trange
+from tqdm import tqdm
 
 from st_biomed.errors import InputError, unknown_name
+from st_biomed.linking.exact_search import blocks, exact_nearest, faiss_metric, longest_row
+from st_biomed.linking.pair_scores import Similarity, best_first, pair_scores
 
 faiss: Any = _faiss  # its type stubs know but a part of what it has
 
 Kind = Literal["exact", "hnsw", "ivfpq"]
-Similarity = Literal["cosine", "dot", "euclidean"]
 
 EXACT_UP_TO = 50_000
 """Number of names that one core compares with about a thousand queries a second, more than an encoder produces."""
@@ -33,7 +35,6 @@ _LEARNED_FROM = 39
 FEWEST_FOR_CODES = 16 * _LEARNED_FROM
 """Minimum number of names; a code has 16 centroids."""
 
-_BLOCK_BYTES = 64 << 20
 _DEEPEST = 2048
 """Number of neighbors above which exact search is used, since it costs little more than an approximate index."""
 
@@ -115,14 +116,15 @@ class VectorIndex:
         n, dimension = matrix.shape
         center = np.zeros(dimension, dtype=np.float32)
         if kind == "hnsw":
-            index.faiss_index = faiss.IndexHNSWFlat(dimension, _LINKS, index._metric)
+            index.faiss_index = faiss.IndexHNSWFlat(dimension, _LINKS, faiss_metric(similarity))
             index.faiss_index.hnsw.efConstruction = _EXPLORED_AT_BUILD
         else:
             index.faiss_index, center = _trained_faiss_index(matrix, similarity, seed)
             index.effort, index.depth = 64, 32
-        rows = _rows_per_block(dimension)
-        for start in trange(0, n, rows, desc=f"index ({kind})", unit="block", disable=None, leave=False):
-            index.faiss_index.add(_float32(matrix[start : start + rows]) - center)
+        with tqdm(total=n, desc=f"index ({kind})", unit="name", disable=None, leave=False) as bar:
+            for numbers, block in blocks(matrix):
+                index.faiss_index.add(block - center)
+                bar.update(len(numbers))
         return index
 
     def save(self, path: Path) -> None:
@@ -163,34 +165,28 @@ class VectorIndex:
         n = len(self.matrix) if rows is None else len(rows)
         k = min(k, n)
         if self.faiss_index is None or k > _DEEPEST or (rows is not None and n <= EXACT_UP_TO):
-            scores, found = self.exact(queries, k, rows)
-        else:
-            scores, found = self._approximate(queries, k, rows)
-        scores = np.where(found < 0, -np.inf, np.round(scores, 6)).astype(np.float32)
-        order = np.lexsort((found, -scores), axis=1)
-        return np.take_along_axis(scores, order, 1), np.take_along_axis(found, order, 1)
+            return self.exact(queries, k, rows)
+        found = self._approximate(queries, k, rows)
+        return best_first(self.scores(queries, found), found, k)
 
     def exact(self, queries: np.ndarray, k: int, rows: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Compare with every row, with one block of the matrix in memory at a time."""
-        n = len(self.matrix) if rows is None else len(rows)
-        scores, found = [], []
-        step = _rows_per_block(self.matrix.shape[1])
-        for start in range(0, n, step):
-            block = self.matrix[start : start + step] if rows is None else self.matrix[rows[start : start + step]]
-            values, at = faiss.knn(queries, _float32(block), min(k, len(block)), self._metric)
-            scores.append(self._scores(values))
-            found.append(at + start)
-        best, where = np.concatenate(scores, axis=1), np.concatenate(found, axis=1)
-        order = np.argsort(-best, axis=1, kind="stable")[:, :k]
-        where = np.take_along_axis(where, order, 1)
-        return np.take_along_axis(best, order, 1), where if rows is None else rows[where]
+        """As :meth:`search`, but compared with every row, with one block of the matrix in memory at a time."""
+        k = min(k, len(self.matrix) if rows is None else len(rows))
+        return exact_nearest(queries, self.matrix, k, self.similarity, longest=self._longest, rows=rows)
 
-    def _approximate(self, queries: np.ndarray, k: int, rows: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def scores(self, queries: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Scores of given rows, float64 ``[Q, R]``, see :func:`~st_biomed.linking.pair_scores.pair_scores`."""
+        return pair_scores(queries, self.matrix, rows, self.similarity)
+
+    @cached_property
+    def _longest(self) -> float:
+        return longest_row(self.matrix, self.similarity)
+
+    def _approximate(self, queries: np.ndarray, k: int, rows: np.ndarray | None) -> np.ndarray:
+        """Rows that the graph or the codes find, ``[Q, R]``; row -1 where they find fewer."""
         depth = k if self.kind == "hnsw" else min(max(2 * k, self.depth), len(self.matrix))
-        values, found = self.faiss_index.search(queries, depth, params=self._parameters(depth, rows))
-        if self.kind == "hnsw":
-            return self._scores(values), found
-        return self._reranked(queries, found, k)
+        _, found = self.faiss_index.search(queries, depth, params=self._parameters(depth, rows))
+        return np.asarray(found)
 
     def _parameters(self, depth: int, rows: np.ndarray | None) -> Any:
         """Search parameters; where few rows may be found, the effort grows in proportion."""
@@ -204,35 +200,6 @@ class VectorIndex:
         if self.kind == "hnsw":
             return faiss.SearchParametersHNSW(efSearch=max(effort, depth), **options)
         return faiss.SearchParametersIVF(nprobe=min(effort, self.faiss_index.nlist), **options)
-
-    def _reranked(self, queries: np.ndarray, found: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best k of the rows found by their codes, by the vectors of the matrix."""
-        scores = np.full(found.shape, -np.inf, dtype=np.float32)
-        step = max(1, _BLOCK_BYTES // (4 * found.shape[1] * self.matrix.shape[1]))
-        for start in range(0, len(queries), step):
-            part = found[start : start + step]
-            vectors = _float32(self.matrix[np.maximum(part, 0)])
-            query = queries[start : start + step, None]
-            values = (
-                ((vectors - query) ** 2).sum(2)
-                if self._is_distance
-                else np.matmul(vectors, query.transpose(0, 2, 1))[..., 0]
-            )
-            scores[start : start + step] = np.where(part < 0, -np.inf, self._scores(values))
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
-        return np.take_along_axis(scores, order, 1), np.take_along_axis(found, order, 1)
-
-    def _scores(self, values: np.ndarray) -> np.ndarray:
-        """What FAISS gives, higher for nearer: products as they are, squared distances as negative distances."""
-        return -np.sqrt(np.maximum(values, 0)) if self._is_distance else values
-
-    @property
-    def _is_distance(self) -> bool:
-        return self.similarity == "euclidean"
-
-    @property
-    def _metric(self) -> int:
-        return faiss.METRIC_L2 if self._is_distance else faiss.METRIC_INNER_PRODUCT
 
 
 def _trained_faiss_index(matrix: np.ndarray, similarity: Similarity, seed: int) -> tuple[Any, np.ndarray]:
@@ -253,18 +220,11 @@ def _trained_faiss_index(matrix: np.ndarray, similarity: Similarity, seed: int) 
     index.own_fields = True
     coarse.this.disown()
     sample = min(n, max(cells * 64, 1 << 14))
-    rows = _float32(matrix[np.sort(np.random.default_rng(seed).choice(n, sample, replace=False))])
+    drawn = np.sort(np.random.default_rng(seed).choice(n, sample, replace=False))
+    rows = matrix[drawn].astype(np.float32)
     center = rows.mean(axis=0) if similarity == "dot" else np.zeros(dimension, dtype=np.float32)
     index.train(rows - center)
     return index, center
-
-
-def _float32(block: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(block, dtype=np.float32)
-
-
-def _rows_per_block(dimension: int) -> int:
-    return max(1, _BLOCK_BYTES // (4 * dimension))
 
 
 @contextmanager

@@ -25,7 +25,7 @@ def element_documents(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 def _content(element: Element) -> dict[str, Any]:
     """A document, passage, sentence or annotation in the structure of the JSON."""
     content: dict[str, Any] = {
-        "infons": {infon.get("key", ""): (infon.text or "").strip() for infon in element.findall("infon")},
+        "infons": _infons(element),
         "relations": [{} for _ in element.findall("relation")],
         "locations": [dict(place.attrib) for place in element.findall("location")],
         "text": element.findtext("text"),
@@ -36,3 +36,11 @@ def _content(element: Element) -> dict[str, Any]:
         if (text := element.findtext(tag)) is not None:
             content[tag] = text.strip()
     return content
+
+
+def _infons(element: Element) -> dict[str, list[str]]:
+    """The values of each key, of which XML may have several."""
+    infons: dict[str, list[str]] = {}
+    for infon in element.findall("infon"):
+        infons.setdefault(infon.get("key", ""), []).append((infon.text or "").strip())
+    return infons

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from st_biomed.csr import CSR
 from st_biomed.errors import InputError
+from st_biomed.linking_data.name_spellings import is_of_several_concepts, names_of_texts
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology import Terminology
@@ -65,10 +65,11 @@ def hold_out_names(
     rows = np.repeat(np.arange(terminology.n_concepts), names.counts)
     usable = ~kept[names.indices] & (names.counts >= 3)[rows]
     rows, texts = rows[usable], names.indices[usable]
-    name_of, can_go, n_names = _names(terminology, kept)
+    name_of, of_concepts = names_of_texts(terminology)
+    can_go = ~is_of_several_concepts(name_of, of_concepts) & ~np.isin(name_of, name_of[kept])
     rng = np.random.default_rng(seed)
     order = rng.permutation(len(rows))
-    order = order[can_go[texts[order]] & (n_names[rows[order]] >= 3)]
+    order = order[can_go[texts[order]] & (of_concepts.counts[rows[order]] >= 3)]
     _, first = np.unique(rows[order], return_index=True)
     chosen = order[np.sort(first)][: n_dev + n_test]  # the first name of each concept in random order
     if len(chosen) < n_dev + n_test:
@@ -97,29 +98,6 @@ def hold_out_names(
         train,
         LinkingDataset(name, splits, dictionary, held_out_source(terminology), tallies={"held-out names": tally}),
     )
-
-
-def _names(terminology: Terminology, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Names, of which texts are spellings that differ only in case or white space.
-
-    Args:
-        kept: Texts that must stay, boolean ``[T]``.
-
-    Returns:
-        The number of the name of each text ``[T]``, whether all its spellings may be removed ``[T]``, and the number of
-        names of each concept ``[C]``.
-    """
-    number: dict[str, int] = {}
-    name_of = np.array(
-        [number.setdefault(" ".join(text.casefold().split()), len(number)) for text in terminology.strings], np.int64
-    )
-    texts = terminology.concept_texts
-    names = CSR.from_pairs(
-        np.repeat(np.arange(terminology.n_concepts), texts.counts), name_of[texts.indices], terminology.n_concepts
-    )
-    can_go = np.bincount(names.indices, minlength=len(number)) < 2  # no name of several concepts
-    can_go[name_of[kept]] = False
-    return name_of, can_go[name_of], names.counts
 
 
 def held_out_source(terminology: Terminology) -> SourceInfo:

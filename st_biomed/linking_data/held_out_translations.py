@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.held_out_names import held_out_source
+from st_biomed.linking_data.name_spellings import is_of_several_concepts, names_of_texts
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
-from st_biomed.terminology.subset import mask
 
 
 class HeldOutTranslations(NamedTuple):
@@ -43,8 +43,8 @@ def hold_out_translations(
     """Remove all names in other languages from some concepts, to link them to names of the pivot language.
 
     Training keeps only the pivot names of a held-out concept, so linking a translation to it must be learned from
-    other concepts. Names that, ignoring case, are also names in the pivot language, and names of several concepts, are
-    not used: they are not informative.
+    other concepts. Names that are also names in the pivot language, and names of several concepts, are not used: they are
+    not informative. Spellings that differ only in case or white space are one name.
 
     Args:
         terminology: Names in several languages.
@@ -67,9 +67,8 @@ def hold_out_translations(
     concept, text = terms["concept"].to_numpy(), terms["text"].to_numpy()
     of_pivot, of_spoken = (_spoken_in(terms["language"], language_set) for language_set in ([pivot], spoken))
     chosen = pc.starts_with(terminology.concepts["code"], prefix).to_numpy(zero_copy_only=False)
-    lower = pc.utf8_lower(terminology.texts["text"].combine_chunks())
-    stays = pc.is_in(lower, value_set=lower.take(pa.array(np.unique(text[of_pivot])))).to_numpy(False)
-    stays = stays | mask(terminology.ambiguous_texts, terminology.n_texts, "texts")
+    name_of, of_concepts = names_of_texts(terminology)
+    stays = np.isin(name_of, name_of[text[of_pivot]]) | is_of_several_concepts(name_of, of_concepts)
     in_dictionary = np.zeros(terminology.n_concepts, dtype=bool)
     in_dictionary[concept[of_pivot]] = True
     usable = ~stays[text] & (chosen & in_dictionary)[concept]

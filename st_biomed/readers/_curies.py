@@ -43,14 +43,37 @@ _HOMES = {
 _OPEN = re.compile(r"CC0-[\d.]+|CC-BY-[\d.]+|public domain\b.*")
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/([\d.]+\d)")
 
-# One prefix for each terminology, for every prefix that ontologies use for it; keys in capitals.
-_PREFIXES = {
+_OTHERS = (
+    "ATC",
+    "CPT",
+    "DRUGBANK",
+    "EFO",
+    "ENSEMBL",
+    "HGNC_GROUP",
+    "ICD10",
+    "ICD10CM",
+    "ICD11",
+    "ICD9",
+    "ICD9CM",
+    "ICD9PROC",
+    "ICDO",
+    "LOINC",
+    "MEDDRA",
+    "NCBIGene",
+    "RXNORM",
+    "SNOMEDCT",
+    "UMLS",
+    "UNIPROT",
+)
+_ALIASES = {
+    "CPT4": "CPT",
+    "ENTREZ": "NCBIGene",
+    "HGNC.GENEFAMILY": "HGNC_GROUP",
+    "HGNC.GENEGROUP": "HGNC_GROUP",
     "ICD-9": "ICD9",
     "ICD-10": "ICD10",
     "ICD-11": "ICD11",
     "ICD-O": "ICDO",
-    "MEDDRA": "MEDDRA",
-    "MESH": "MESH",
     "MSH": "MESH",
     "NCI": "NCIT",
     "NCI_THESAURUS": "NCIT",
@@ -58,45 +81,54 @@ _PREFIXES = {
     "ORPHA": "ORDO",
     "ORPHANET": "ORDO",
     "SCTID": "SNOMEDCT",
+    "SNOMED": "SNOMEDCT",
     "SNOMED_CT": "SNOMEDCT",
     "SNOMEDCT_US": "SNOMEDCT",
+    "SWISSPROT": "UNIPROT",
     "UMLS_CUI": "UMLS",
+    "UNIPROTKB": "UNIPROT",
 }
-_OTHERS = ("EFO", "ICD10CM", "ICD9CM", "LOINC")
-_SPELLINGS = {prefix.lower(): prefix for prefix in (*_KNOWN, *_PREFIXES.values(), *_OTHERS)}  # of Bioregistry's
+# One prefix for each terminology, for every prefix that is used for it, in capitals.
+_CANONICAL = {prefix.upper(): prefix for prefix in (*_KNOWN, *_OTHERS)} | _ALIASES
 _EDITION = re.compile(r"_\d{4}_\d\d_\d\d$")  # DOID: SNOMEDCT_US_2023_03_01
 _CURIE = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*):((?!//)\S+)")
 _IRIS = (
     (re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]\w*)_([\w.-]+)", re.ASCII), None),
     (re.compile(r"https?://www\.orpha\.net/ORDO/(Orphanet)_(\w+)", re.ASCII), None),
     (re.compile(r"https?://www\.ebi\.ac\.uk/efo/(EFO)_(\w+)", re.ASCII), None),
-    (re.compile(r"https?://identifiers\.org/([a-z0-9.]+)[/:](\S+)", re.ASCII), None),
     (re.compile(r"https?://ncicb\.nci\.nih\.gov/xml/owl/EVS/Thesaurus\.owl#()(C\d+)"), "NCIT"),
     (re.compile(r"https?://linkedlifedata\.com/resource/umls/id/()(C\d+)"), "UMLS"),
     (re.compile(r"https?://snomed\.info/id/()(\d+)"), "SNOMEDCT"),
 )
+_REGISTERED = re.compile(r"https?://identifiers\.org/([A-Za-z0-9.]+)[/:](\S+)", re.ASCII)
 _MATCH = re.compile(r"(?:skos:|https?://www\.w3\.org/2004/02/skos/core#)?((?:exact|close|broad|narrow|related)Match)")
+
+
+def canonical_prefix(prefix: str) -> str:
+    """The one prefix that every reader uses for a terminology; a prefix of none is returned as it is.
+
+    ``UMLS_CUI`` becomes UMLS, ``MSH`` MESH, ``NCIt`` NCIT, ``ORPHA`` and ``Orphanet`` ORDO, ``DrugBank`` DRUGBANK,
+    ``SwissProt`` and ``UniProtKB`` UNIPROT, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10, and
+    Bioregistry's lower-case ``chebi`` CHEBI.
+    """
+    return _CANONICAL.get(_EDITION.sub("", prefix.upper()), prefix)
 
 
 def curie(text: str) -> str | None:
     """Convert a CURIE or IRI to the CURIE that every reader uses for the concept; ``None`` if it is neither.
 
-    Each terminology has one prefix: ``UMLS_CUI`` becomes UMLS, ``MSH`` MESH, ``NCI`` NCIT, ``ORPHA`` and ``Orphanet``
-    ORDO, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10, and Bioregistry's lower-case ``chebi``
-    CHEBI. Other prefixes are kept. Known IRIs are those of OBO, Orphanet, EFO, NCIt, UMLS (linkedlifedata), SNOMED CT
-    and identifiers.org.
+    Prefixes are those of :func:`canonical_prefix`. Known IRIs are those of OBO, Orphanet, EFO, NCIt, UMLS
+    (linkedlifedata), SNOMED CT and identifiers.org, whose local part may repeat the prefix (``hp/HP:0000118``).
     """
     for form, prefix in _IRIS:
         if match := form.fullmatch(text):
-            registered = "identifiers.org" in text
-            prefix_text = prefix or (_SPELLINGS.get(match[1], match[1].upper()) if registered else match[1])
-            return f"{_PREFIXES.get(prefix_text.upper(), prefix_text)}:{match[2]}"
+            return f"{canonical_prefix(prefix or match[1])}:{match[2]}"
+    if match := _REGISTERED.fullmatch(text):
+        own = _registered_prefix(match[1])
+        repeated, _, rest = match[2].partition(":")
+        return f"{own}:{rest if rest and _registered_prefix(repeated) == own else match[2]}"
     match = _CURIE.fullmatch(text)
-    if not match:
-        return None
-    prefix_text = _EDITION.sub("", match[1].upper())
-    own = _SPELLINGS.get(match[1], match[1])
-    return f"{_PREFIXES.get(prefix_text, own)}:{match[2]}"
+    return f"{canonical_prefix(match[1])}:{match[2]}" if match else None
 
 
 def registry_curie(text: str) -> str | None:
@@ -105,7 +137,12 @@ def registry_curie(text: str) -> str | None:
     ``None`` if it is not a CURIE.
     """
     prefix, colon, rest = text.partition(":")
-    return curie(f"{_SPELLINGS.get(prefix.lower(), prefix.upper())}:{rest}") if colon else None
+    return curie(f"{_registered_prefix(prefix)}:{rest}") if colon else None
+
+
+def _registered_prefix(prefix: str) -> str:
+    """The prefix of a terminology that a registry writes in lower case: the canonical one, or else capitals."""
+    return canonical_prefix(prefix.upper())
 
 
 def match_predicate(text: str) -> str:
@@ -138,7 +175,7 @@ def describe(prefix: str, *, title: str = "", version: str = "", license: str = 
 
 def is_published(prefix: str) -> bool:
     """Whether a prefix is that of a terminology which others publish."""
-    return prefix in _SPELLINGS.values()
+    return prefix in _CANONICAL.values()
 
 
 def closed_unless_published_open(source: SourceInfo) -> SourceInfo:
@@ -172,7 +209,7 @@ class Header(NamedTuple):
         path = [part for part in (below if obo else self.ontology).split("/") if part] or [""]
         segment = path[-1] if "://" in self.ontology and not obo else path[0]
         own = segment.split(".")[0].upper()
-        return _PREFIXES.get(own, own)  # Orphanet's ontology of ORDO codes has the id orphanet
+        return _CANONICAL.get(own, own).upper()  # Orphanet's ontology of ORDO codes has the id orphanet
 
     def source(self, prefix: str) -> SourceInfo:
         """The source of the names, parents and relations of this prefix: the ontology itself, or an imported one.

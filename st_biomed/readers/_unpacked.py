@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from zipfile import is_zipfile
 
 from st_biomed.errors import InputError
+from st_biomed.files.gzipped import is_zip_archive
 
 
 def unpacked(path: Path, expected: str) -> Path:
@@ -20,6 +20,6 @@ def unpacked(path: Path, expected: str) -> Path:
     """
     if path.is_dir():
         return path
-    if path.is_file() and (path.suffix.lower() == ".zip" or is_zipfile(path)):
+    if path.is_file() and is_zip_archive(path):
         raise InputError(f"{path}: is a zip archive; unpack it and give the {expected}")
     raise InputError(f"{path}: no such folder; expected the {expected}")

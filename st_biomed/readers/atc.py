@@ -10,6 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_table
 from st_biomed.files.encodings import resolve_encoding
+from st_biomed.readers._years import year_in_name
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 
 SOURCE = SourceInfo(
@@ -50,7 +51,7 @@ def records(
     if path is None:
         raise InputError("reader 'atc' needs the path of a table of codes and names, e.g. atc.csv")
     path = check_file(path)
-    yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    yield replace(SOURCE, version=year_in_name(path))
     names: dict[str, set[str]] = {}
     for line, row in read_table(path, _COLUMNS, dialect=dialect, encoding=resolve_encoding(path, encoding, tally)):
         code, name = (cell.strip() for cell in row)

@@ -10,6 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_table
 from st_biomed.readers._duplicate_filter import DuplicateFilter
+from st_biomed.readers._years import year_in_name
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Xref
 
 SOURCE = SourceInfo(
@@ -48,7 +49,7 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
     if path is None:
         raise InputError("reader 'ccs' needs the path of the multi-level table, e.g. ccs_multi_dx_tool_2015.csv")
     path = Path(path)
-    yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    yield replace(SOURCE, version=year_in_name(path))
     names: set[tuple[str, str]] = set()
     categories: set[str] = set()
     links = DuplicateFilter(tally, "repeated rows")

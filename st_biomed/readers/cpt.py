@@ -11,6 +11,7 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
 from st_biomed.files.encodings import resolve_encoding
 from st_biomed.readers._grouping_nodes import grouping_nodes
+from st_biomed.readers._years import year_in_name
 from st_biomed.records import Grouping, Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
@@ -89,7 +90,7 @@ def records(  # noqa: PLR0913 - the differences between users' tables
     path = check_file(path)
     further = listed("synonyms", synonyms)
     columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((column,) for column in further)]
-    yield replace(SOURCE, name=name, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+    yield replace(SOURCE, name=name, version=year_in_name(path))
     names: dict[str, set[str]] = {}
     left_out: set[str] = set()
     parents: dict[tuple[str, str], int] = {}

@@ -23,7 +23,7 @@ _CODE = r'#(?:"(?P<{0}_quoted>[^"\\]*)"|(?P<{0}>[^\s"]+))'
 _STRING = r'"(?:[^"\\]|\\.)*"'
 # "* #parent #code "display" "definition"": the codes above come first (FHIR Shorthand 3.0, section 3.5.4).
 _CODES = r'(?:#(?:"[^"\\]*"|[^\s"]+)\s+)*'
-_METADATA = re.compile(rf"\*\s+{_CODES}\^")
+_METADATA = re.compile(rf"\*\s+{_CODES}(?:\^|insert\s)")  # a caret path, or the rules of a RuleSet
 _CONCEPT = re.compile(
     rf"\*\s+(?P<above>{_CODES}){_CODE.format('code')}"
     rf"(?:\s+(?P<display>{_STRING})(?:\s+(?P<definition>\"\"\".*\"\"\"|{_STRING}))?)?"
@@ -53,7 +53,8 @@ def records(
 
     Args:
         path: A file with one ``CodeSystem``.
-        tally: Counts its rules and definitions: concepts are kept, metadata, properties and aliases are dropped.
+        tally: Counts its rules and definitions: concepts are kept, metadata, properties, inserted sets of rules and aliases
+            are dropped.
         name: Short name of the source; by default the code system's ``Id`` in capitals.
         prefix: Prefix of the codes, e.g. ``ICD9CM``; by default the source's name. With the prefix of another
             terminology, its concepts get these names in a merge.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
+from st_biomed.readers._curies import canonical_prefix
 from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 from st_biomed.settings.keyword_options import listed
@@ -30,11 +31,11 @@ _ALIASES = ("alias_symbol", "alias_name")
 _PREVIOUS = ("prev_symbol", "prev_name")
 # Column to the prefix of its identifiers; the older file names groups families.
 _XREFS = {
-    "entrez_id": "NCBIGene",
-    "ensembl_gene_id": "ENSEMBL",
-    "omim_id": "OMIM",
-    "orphanet": "ORDO",
-    "uniprot_ids": "UNIPROT",
+    "entrez_id": canonical_prefix("entrez"),
+    "ensembl_gene_id": canonical_prefix("ensembl"),
+    "omim_id": canonical_prefix("omim"),
+    "orphanet": canonical_prefix("orphanet"),
+    "uniprot_ids": canonical_prefix("uniprot"),
 }
 _COLUMNS: dict[str, str | tuple[str, ...]] = {
     **{name: name for name in ("hgnc_id", "status", "locus_type", *_NAMES, *_ALIASES, *_PREVIOUS)},

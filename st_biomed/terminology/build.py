@@ -26,7 +26,7 @@ from st_biomed.terminology.groupings import with_groupings
 _BLOCK = 1 << 16  # single records that are put into columns together
 _ENCODED = pa.dictionary(pa.int32(), pa.string())
 
-_ENDS = {
+_CODE_COLUMNS = {
     "parents": {"child": "child", "parent": "parent"},
     "relations": {"head": "head", "tail": "tail"},
     "types": {"code": "concept"},
@@ -77,7 +77,7 @@ def assemble(
         codes = tables["concepts"]["code"].combine_chunks()
     has_name = pc.is_in(codes, value_set=named).to_numpy(zero_copy_only=False)
     concepts = ConceptIndices(codes)
-    for name in _ENDS:
+    for name in _CODE_COLUMNS:
         may_point_at = np.ones_like(has_name) if name == "parents" else has_name
         if any(len(column) for column in columns[name].values()):
             tables[name] = _links(name, columns.pop(name), concepts, may_point_at, tally)
@@ -219,7 +219,7 @@ def _links(
     table: str, columns: dict[str, pa.ChunkedArray], concepts: ConceptIndices, may_point_at: np.ndarray, tally: Tally
 ) -> pa.Table:
     """A table whose rows point at concepts: those that do, each once; the mask ``[C]`` has the concepts they may point at."""
-    ends, order = _ENDS[table], _ORDER[table]
+    ends, order = _CODE_COLUMNS[table], _ORDER[table]
     if "text" in columns:
         columns = _filled(table, columns, tally)
     rows = {final: concepts.of(columns.pop(name)) for name, final in ends.items()}

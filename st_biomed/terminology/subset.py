@@ -123,7 +123,7 @@ def of_same(
     return part
 
 
-_ENDS = {
+_INDEX_COLUMNS = {
     "terms": {"concept": "concepts", "text": "texts"},
     "parents": {"child": "concepts", "parent": "concepts"},
     "relations": {"head": "concepts", "tail": "concepts"},
@@ -150,14 +150,14 @@ def renumbered(
         The tables with indices of their own.
     """
     tables, new = dict(part), {}
-    for column, table in _ENDS["terms"].items():
+    for column, table in _INDEX_COLUMNS["terms"].items():
         used = np.zeros(whole[table].num_rows, dtype=bool)
         used[part["terms"][column].to_numpy()] = True
         if table == "concepts":
             used |= _groupings(whole, part, used, chosen, tally)
         new[table] = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
         tables[table] = part[table].filter(pa.array(used))
-    for table, ends in _ENDS.items():
+    for table, ends in _INDEX_COLUMNS.items():
         rows = part[table]
         known = np.ones(rows.num_rows, dtype=bool)
         for name, end_table in ends.items():

@@ -25,7 +25,7 @@ from st_biomed.terminology.stages import merged_stages, with_stage
 from st_biomed.terminology.storage import read_tables, write_tables
 from st_biomed.terminology.subset import and_below, having, mask, of_same, renumbered, with_codes
 
-_ENDS = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
+_CODE_OF_INDEX = {"concept": "code", "child": "child", "parent": "parent", "head": "head", "tail": "tail"}
 """Columns of concept indices, and the columns of records that they come from."""
 
 
@@ -141,8 +141,8 @@ class Terminology(TerminologyTables):
                 for name in batch.schema.names:
                     if name == "text" and table == "terms":
                         columns[name] = texts.take(batch[name])
-                    elif name in _ENDS:
-                        columns[_ENDS[name]] = pa.DictionaryArray.from_arrays(batch[name], names)
+                    elif name in _CODE_OF_INDEX:
+                        columns[_CODE_OF_INDEX[name]] = pa.DictionaryArray.from_arrays(batch[name], names)
                     else:
                         columns[name] = batch[name]
                 yield Rows(table, columns)

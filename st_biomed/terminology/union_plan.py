@@ -15,6 +15,7 @@ from st_biomed.settings.checks import PATH, check_value, one_of
 from st_biomed.settings.keyword_options import listed, refuse_unknown
 from st_biomed.settings.yaml_files import read_yaml
 
+_PATH, _PATHS, _PATH_OR_CODES = "path", "paths", "path or codes"
 _NORMALIZER = one_of(*NORMALIZERS, called="normalizer")
 
 
@@ -41,7 +42,7 @@ class UnionSource:
     @property
     def paths(self) -> list[Path]:
         """Every file and folder that the source needs, those that options name among them."""
-        beside = [path for name, listing in self._path_options() for path in self._paths(name, listing)]
+        beside = [path for name, form in self._path_options() for path in self._paths(name, form)]
         return beside if self.path is None else [self.path, *beside]
 
     def below(self, folder: Path | None) -> UnionSource:
@@ -51,27 +52,38 @@ class UnionSource:
             return Path(path) if folder is None or os.path.exists(path) else folder / path
 
         options = dict(self.options)
-        for name, listing in self._path_options():
+        for name, form in self._path_options():
             value = options[name]
-            if not listing or isinstance(value, Path) or (isinstance(value, str) and os.path.exists(placed(value))):
+            if form == _PATH or isinstance(value, Path) or (isinstance(value, str) and os.path.exists(placed(value))):
                 options[name] = placed(value)
-            elif any(os.path.exists(placed(member)) for member in listed(name, value)):  # others are codes, and stay
-                options[name] = [str(placed(i) if os.path.exists(placed(i)) else i) for i in listed(name, value)]
+                continue
+            members = listed(name, value)
+            are_paths = [form == _PATHS or os.path.exists(placed(member)) for member in members]
+            if any(are_paths):
+                options[name] = [str(placed(m)) if is_path else m for m, is_path in zip(members, are_paths)]
         return replace(self, path=None if self.path is None else placed(self.path), options=options)
 
-    def _path_options(self) -> list[tuple[str, bool]]:
-        """The options with a value that may name a file, and whether the value may be a list, of codes too."""
+    def _path_options(self) -> list[tuple[str, str]]:
+        """The options with a value that may name files, and its form: a path, a list of paths, or a path or codes."""
         if not self.reader:
             return []
         hints = {name: get_args(hint) or (hint,) for name, hint in get_type_hints(reader(self.reader).records).items()}
-        given = [name for name, value in self.options.items() if value is not None and Path in hints[name]]
-        return [(name, any(get_origin(part) is Sequence for part in hints[name])) for name in given]
+        given = [name for name, value in self.options.items() if value not in (None, "") and Path in hints[name]]
+        return [(name, _form(hints[name])) for name in given]
 
-    def _paths(self, name: str, listing: bool) -> list[Path]:
+    def _paths(self, name: str, form: str) -> list[Path]:
         value = self.options[name]
-        if not listing or isinstance(value, Path):
+        if form == _PATH or isinstance(value, Path):
             return [Path(value)]
-        return [Path(member) for member in listed(name, value) if os.path.exists(member)]
+        return [Path(member) for member in listed(name, value) if form == _PATHS or os.path.exists(member)]
+
+
+def _form(hints: tuple[Any, ...]) -> str:
+    """The form of an option's value, from the types that it may have."""
+    members = [get_args(hint)[0] for hint in hints if get_origin(hint) is Sequence]
+    if not members:
+        return _PATH
+    return _PATHS if any(Path in (member, *get_args(member)) for member in members) else _PATH_OR_CODES
 
 
 @dataclass(frozen=True)

@@ -187,3 +187,18 @@ def test_a_dataset_of_mentions_is_no_table(
     assert f"{arrow}: is an Arrow file of a dataset" in line and "--output FILE.jsonl` writes" in line
     other = refused("link", tmp_path / "index", toy_folder)
     assert other.endswith(f"{toy_folder}: is a folder, expected a file")
+
+
+@pytest.mark.parametrize("options", [(), ("--sequences", 9)])
+def test_a_folder_without_a_mention_is_not_written(
+    options: tuple[object, ...], refused: Callable[..., str], run: Callable, toy_folder: Path, tmp_path: Path
+) -> None:
+    """Catches a folder that is there and that datasets cannot load; a table has its header."""
+    (tmp_path / "text.txt").write_text("nothing\nto find\n")
+    words = ("mentions", toy_folder, tmp_path / "text.txt", "-o")
+    line = refused(*words, tmp_path / "out", "--language", "en", *options)
+    assert f"no term of {toy_folder} was found in 2 documents, in en; expected texts with its terms" in line
+    assert not list(tmp_path.glob("*out*"))
+    if not options:
+        assert run(*words, tmp_path / "out.csv").exit_code == 0
+        assert (tmp_path / "out.csv").read_text() == "document,start,end,mention,term,codes,context\n"

@@ -187,3 +187,13 @@ def test_missing_files_and_forms_are_named(tmp_path: Path):
         list(documents(tmp_path))
     with pytest.raises(InputError, match="unknown form 'line'.*did you mean 'lines'"):
         list(documents(tmp_path, form="line"))
+
+
+def test_a_cut_parts_no_letter_from_its_accent(write, monkeypatch: pytest.MonkeyPatch):
+    """Catches a piece that begins with an accent, and offsets one character behind from there on."""
+    monkeypatch.setattr(raw_text, "LONGEST", 7)
+    text = "e\u0301" * 40
+    for path, form in ((write("a.txt", text), "files"), (write("a.jsonl", json.dumps({"text": text})), "jsonl")):
+        pieces = list(documents(path, form=form))
+        assert "".join(piece.text for piece in pieces) == "é" * 40
+        assert [piece.offset for piece in pieces] == [*range(0, 40, 7)]

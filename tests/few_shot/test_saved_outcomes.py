@@ -85,3 +85,31 @@ def test_a_file_of_another_kind_is_one_line(content: str | None, tmp_path: Path)
     ) as error:
         merged_outcomes([path])
     assert "\n" not in str(error.value)
+
+
+DAMAGES = {
+    "another shape": lambda content: content.update(configuration=[]),
+    "runs by name": lambda content: content.update(runs={"A": 1}),
+    "a run without results": lambda content: content["runs"][0].pop("results"),
+    "a run of another version": lambda content: content["runs"][0].update(temperature=1),
+    "a run that is a name": lambda content: content["runs"].append("A"),
+    "no accuracy after training": lambda content: content["runs"][0].update(prototype_accuracies=[0.5]),
+    "a test without p": lambda content: content["runs"][0]["tests"]["pairs"].pop("p"),
+    "a seed in words": lambda content: content["runs"][0].update(seed="zero"),
+    "a result in words": lambda content: content["runs"][0]["results"]["pairs"].update(pairs_spearman="good"),
+    "no figure of the input": lambda content: content["base"].clear(),
+    "no label": lambda content: content["labels"].clear(),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damaged_results_are_one_line(damage: str, cells: list[Path]):
+    """Catches an error of Python, at once or when the tables are written."""
+    content = json.loads(cells[1].read_text("utf-8"))
+    DAMAGES[damage](content)
+    cells[1].write_text(json.dumps(content), "utf-8")
+    with pytest.raises(
+        InputError, match=r"1.json: cannot be read as the results of a few-shot experiment \("
+    ) as error:
+        merged_outcomes(cells)
+    assert "\n" not in str(error.value)

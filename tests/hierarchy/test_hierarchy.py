@@ -100,12 +100,13 @@ class Oracle:
         )
 
     def texts(self, hierarchy: Hierarchy) -> np.ndarray:
-        """All distances, ``[T, T]``."""
+        """All distances, ``[T, T]``: the smallest among the pairs of concepts that can be compared."""
         of = [[int(c) for c in self.terminology.text_concepts.row(t)] for t in range(self.terminology.n_texts)]
         out = np.full((len(of), len(of)), MASKED)
         for a, b in product(range(len(of)), repeat=2):
-            if a != b and self.comparable(of[a], of[b]):
-                out[a, b] = min(self.concepts(x, y, hierarchy) for x in of[a] for y in of[b])
+            pairs = [(x, y) for x in of[a] for y in of[b] if self.comparable([x], [y])]
+            if a != b and pairs:
+                out[a, b] = min(self.concepts(x, y, hierarchy) for x, y in pairs)
         return out
 
 

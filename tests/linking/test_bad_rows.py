@@ -47,7 +47,8 @@ CASES = {
     ),
     "jsonl": (
         b'{"text": "a"}\n\n{"text"\n[1]\n{"name": "b"}\n{"text": 3}\n{"text": "\\ud800"}\n{"text": "b", "concepts": []}\n'
-        b'{"text": "\xff"}\n{"text": null}\n{"text": "c"}\n',
+        b'{"text": "\xff"}\n{"text": null}\n{"text": "c"}\n{"text": "d", "n": 1e400}\n{"text": "d", "n": [NaN]}\n'
+        b'{"text": "d", "of": {"a": 1, "a": 2}}\n',
         {
             3: "is not JSON",
             4: "expected a JSON object on each line, found list",
@@ -56,6 +57,9 @@ CASES = {
             7: "contains half a character",
             8: "field 'concepts' exists already",
             9: NOT_UTF8,
+            12: "is not JSON ('1e400' is no finite number)",
+            13: "is not JSON ('NaN' is no finite number)",
+            14: "is not JSON (the name 'a' stands 2 times in an object)",
         },
         ["a", "", "c"],
     ),
@@ -191,3 +195,34 @@ def test_bad_rows_that_are_written_nowhere_are_said_up_to_ten() -> None:
     assert (rejects.n, len(said)) == (99, 11)
     assert said[1] == f"rejected: standard input:2: {NOT_UTF8}"
     assert "--rejects FILE" in said[-1]
+
+
+@pytest.mark.parametrize("form", ["text", "csv", "tsv"])
+def test_lines_that_end_in_a_carriage_return_alone_are_refused(form: str, tmp_path: Path) -> None:
+    """Catches a file of the old Macintosh that is one row, or a traceback of the csv module."""
+    (tmp_path / "in").write_bytes(b'"text"\rflumpa\rgradtha\r')
+    with pytest.raises(InputError, match="in:1: lines end in a carriage return alone; convert the file$"):
+        link(tmp_path / "in", tmp_path / "out.csv", "text", form=form, reject=True)
+    separator = {"tsv": b"\t"}.get(form, b",")
+    (tmp_path / "in").write_bytes(separator.join([b"text", b'"a\rb"\r\n']) + separator.join([b"flumpa", b"x\r\n"]))
+    link(tmp_path / "in", tmp_path / "out.csv", "text", form=form)  # a carriage return in quotes, and Windows' ends
+    assert load(tmp_path / "out.csv")
+
+
+def test_a_header_may_be_long_and_a_cell_of_it_may_not(tmp_path: Path) -> None:
+    """Catches the limit of the csv module, 131,072 characters, before the limit of this package is set."""
+    import csv
+
+    before = csv.field_size_limit(131_072)
+    try:
+        (tmp_path / "in.csv").write_text(f"text,{'x' * 200_000}\nflumpa,1\n")
+        link(tmp_path / "in.csv", tmp_path / "out.csv", "text")
+        assert load(tmp_path / "out.csv")[0]["text"] == "flumpa"
+        columns = ",".join(f"column{i}" + "x" * 1_000 for i in range(1_100))
+        (tmp_path / "in.csv").write_text(f"text,{columns}\n")
+        link(tmp_path / "in.csv", tmp_path / "other.csv", "text")  # more characters than a cell, in many cells
+        (tmp_path / "in.csv").write_text(f"text,{'x' * 1_100_000}\nflumpa,1\n")
+        with pytest.raises(InputError, match="in.csv:1: a cell has more than 1,048,576 characters"):
+            link(tmp_path / "in.csv", tmp_path / "out.csv", "text")
+    finally:
+        csv.field_size_limit(max(before, csv.field_size_limit()))

@@ -10,7 +10,9 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
-from st_biomed.linking import ConceptIndex, EncodingOptions
+from st_biomed.linking import Catalog, ConceptIndex, Conditions, EncodingOptions
+from st_biomed.linking.concept_search import ConceptSearch
+from st_biomed.linking.vector_index import VectorIndex
 from st_biomed.linking_data.records import LinkingDictionary
 from st_biomed.records import Record, SourceInfo, Term
 from st_biomed.terminology import Terminology
@@ -146,3 +148,14 @@ def test_half_precision_on_disk_is_half_the_size_and_close(
         scores.append([match.score for match in index.search(["flumpas"], k=4)[0]])
     assert sizes[0] == 2 * sizes[1]
     np.testing.assert_allclose(scores[0], scores[1], atol=2e-3)
+
+
+@pytest.mark.parametrize("cosine", [0.6, 0.7, 0.8, 0.9, 0.28, 0.96])
+def test_a_score_that_is_the_threshold_reaches_it(cosine: float) -> None:
+    """Catches scores in float32 that are compared with a threshold in float64: 0.7 became 0.699999988."""
+    catalog = Catalog.of(LinkingDictionary.from_entries([("vogla", ["Z:1"]), ("tarsta", ["Z:2"])]))
+    rows = np.array([[cosine, np.sqrt(1 - cosine**2)], [-1, 0]], np.float32)
+    search = ConceptSearch(catalog, VectorIndex(rows, "exact", "cosine"))
+    query = np.array([[1, 0]], np.float32)
+    assert len(search.search(query, 1, Conditions(), threshold=cosine)[0]) == 1
+    assert len(search.search(query, 1, Conditions(), threshold=cosine + 1e-5)[0]) == 0

@@ -79,6 +79,7 @@ def test_candidates_and_threshold_hold_for_the_new_order(
     assert search.search(["flumpa"], ["the flumpa"], 1)[0] == four[:1]
     middle = (four[1].score + four[2].score) / 2
     assert search.search(["flumpa"], ["the flumpa"], 4, threshold=middle)[0] == four[:2]
+    assert search.search(["flumpa"], ["the flumpa"], 4, threshold=round(four[1].score, 8))[0] == four[:2]
     two = search.search(["flumpa"], ["the flumpa"], 4, types=["organ"])[0]
     assert [match.concept for match in two] == [match.concept for match in four if match.types == ("organ",)]
 
@@ -139,6 +140,12 @@ def test_what_cannot_be_ranked_is_refused(
     dot = ConceptIndex.build(zorb, tiny_bert_folder, tmp_path / "dot", similarity="dot")
     with pytest.raises(InputError, match="rerank: needs an index with cosines as scores, found 'dot'"):
         dot.link(["flumpa"], contexts=["flumpa"], rerank=ranker)
+    for limits, line in (
+        ({"k": 0}, "k must be an integer"),
+        ({"threshold": 3}, "threshold 3: the scores of the index"),
+    ):
+        with pytest.raises(InputError, match=line):  # the ranker asks the index for more concepts, without a threshold
+            index.link(["flumpa"], contexts=["flumpa"], rerank=ranker, **limits)
     with pytest.raises(InputError, match="contexts: are not used, expected abbreviations=True or rerank="):
         index.link(["flumpa"], contexts=["flumpa"])
     with pytest.raises(InputError, match="contexts: expected the texts in which the mentions stand, found none"):

@@ -211,3 +211,20 @@ def test_a_mistyped_condition_is_one_line(index: ConceptIndex, monkeypatch: pyte
 def test_a_value_that_is_no_text_is_refused_with_its_row(value: Any, index: ConceptIndex) -> None:
     with pytest.raises(InputError, match="texts: expected strings, None or NaN, found .* in row 1"):
         index.link(["flumpa", value])
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"k": 0}, "k must be an integer of at least 1, found 0"),
+        ({"threshold": 3}, "threshold 3: the scores of the index are cosines, from -1 to 1"),
+        ({"threshold": "high"}, "threshold must be a number or None, found 'high'"),
+    ],
+)
+@pytest.mark.parametrize("texts", [[None], [], ["flumpa"]])
+def test_limits_are_checked_also_where_nothing_is_searched(
+    texts: list[str | None], limits: dict[str, Any], message: str, index: ConceptIndex
+) -> None:
+    """Catches a wrong limit that a first batch without a mention lets pass."""
+    with pytest.raises(InputError, match=message):
+        index.link(texts, **limits)

@@ -97,3 +97,11 @@ def test_the_mark_of_utf8_refuses_another_encoding(tmp_path: Path) -> None:
     ):
         link(tmp_path / "in.csv", tmp_path / "out.csv", "text", encoding="cp1252")
     link(tmp_path / "in.csv", tmp_path / "out.csv", "text", encoding="utf-8")
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+@pytest.mark.parametrize("encoding", ["", "utf-16-le"])
+def test_a_byte_order_mark_is_no_part_of_the_only_line(encoding: str, end: str) -> None:
+    """Catches a mention that begins with an invisible character, where a file has one line without an end."""
+    content = b"\xff\xfe" + f"flumpa{end}".encode("utf-16-le")
+    assert [row.text for row in read_mentions(io.BytesIO(content), "text", encoding=encoding).rows] == ["flumpa"]

@@ -162,3 +162,26 @@ def test_objects_become_a_table_of_the_fields_of_the_first(output: str, tmp_path
         link(tmp_path / "in.jsonl", tmp_path / f"out.{output}")
     link(tmp_path / "in.jsonl", tmp_path / "out.jsonl")
     assert load(tmp_path / "out.jsonl")[2]["more"] == 1
+
+
+@pytest.mark.parametrize("output", ["parquet", "csv", "jsonl"])
+def test_string_views_are_strings(output: str, tmp_path: Path) -> None:
+    """Catches a file of Polars, whose strings Arrow neither takes rows of nor turns into text."""
+    view = pa.array(["flumpa disease", None, "nil"]).cast(pa.string_view())
+    columns = {
+        "mention": view,
+        "note": view,
+        "bytes": pa.array([b"\xff", None, b""]).cast(pa.binary_view()),
+        "tags": pa.array([["a"], None, []], pa.list_(pa.string_view())),
+        "pair": pa.array([["a", "b"]] * 3, pa.list_(pa.string_view(), 2)),
+        "deep": pa.array([{"x": ["a"]}, None, {"x": None}], pa.struct({"x": pa.large_list(pa.string_view())})),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    assert pq.read_schema(tmp_path / "in.parquet").field("mention").type == pa.string_view()
+    link(tmp_path / "in.parquet", tmp_path / f"out.{output}")
+    rows = load(tmp_path / f"out.{output}")
+    assert [row["mention"] or None for row in rows] == ["flumpa disease"] * (2 - (output == "jsonl")) + [None, "nil"]
+    if output == "parquet":
+        schema = pq.read_schema(tmp_path / "out.parquet")
+        assert schema.field("mention").type == pa.large_string() and schema.field("bytes").type == pa.large_binary()
+        assert rows[0]["deep"] == {"x": ["a"]} and rows[0]["pair"] == ["a", "b"]

@@ -155,3 +155,18 @@ def test_only_entities_of_some_labels_are_linked(pipeline: Pipeline) -> None:
         ("DIS", True, True),
         ("CONCEPT", True, True),
     ]
+
+
+@pytest.mark.parametrize("text", ["A flumpa disease;gradtha disease of old.", "Flumpa disease)gradthitis, flumpa"])
+def test_of_names_that_share_a_token_the_first_is_found(text: str, tiny_bert_folder: Path, tmp_path: Path) -> None:
+    """Catches the longer of two names in its place, though it begins in the middle of a token."""
+    from st_biomed.records import Term
+    from st_biomed.terminology import Terminology
+
+    terms = [*RECORDS, Term("ZORB:8", "gradtha disease of old"), Term("ZORB:9", "gradthitis, flumpa")]
+    folder = ConceptIndex.build(Terminology.from_records(terms, SOURCE), tiny_bert_folder, tmp_path / "shared").folder
+    nlp = spacy.blank("en")
+    nlp.add_pipe("st_biomed_linker", config={"index": str(folder), "find_names": True})
+    doc = nlp(text)
+    assert ";" in doc.ents[0].text or ")" in doc.ents[0].text
+    assert doc.ents[0].kb_id_ == "ZORB:1"

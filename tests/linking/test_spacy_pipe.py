@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy.tokens import Doc, DocBin, Span
@@ -229,3 +230,21 @@ def test_a_batch_that_fails_goes_to_the_error_handler(pipeline: Pipeline, monkey
     failed: list[str] = []
     nlp.set_error_handler(lambda name, proc, docs, error: failed.extend(doc.text for doc in docs))
     assert [doc.text for doc in nlp.pipe(TEXTS, batch_size=1)] == TEXTS[1:] and failed == TEXTS[:1]
+
+
+def test_an_entity_of_spaces_has_no_concept(pipeline: Pipeline) -> None:
+    """Catches an empty mention, which is as near to some concept as any text."""
+    nlp = pipeline()
+    doc = nlp.make_doc("A  \n gradthitis")
+    doc.ents = [Span(doc, 1, 2, "DIS")]
+    assert doc.ents[0].text.isspace()
+    nlp(doc)
+    assert [(bool(entity.kb_id_), bool(entity._.concepts)) for entity in doc.ents] == [(False, False), (True, True)]
+
+
+def test_a_score_that_is_the_threshold_sets_kb_id(pipeline: Pipeline, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a score in float32 that is compared with a threshold in float64."""
+    nlp = pipeline(threshold=0.7)
+    match = Match("ZORB:2", float(np.float32(0.7)), "gradthitis", "gradtha disease")
+    monkeypatch.setattr(nlp.get_pipe("st_biomed_linker").index, "search", lambda texts, k: [[match]] * len(texts))
+    assert nlp("A gradthitis.").ents[0].kb_id_ == "ZORB:2"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
+from st_biomed.linking import exact_search, vector_index
 from st_biomed.linking import recall as recall_module
-from st_biomed.linking import vector_index
-from st_biomed.linking.recall import as_mentions, build_with_recall, tune_effort
+from st_biomed.linking.recall import TIED, as_mentions, build_with_recall, score_scale, tune_effort
 from st_biomed.linking.vector_index import VectorIndex, kinds_for, rows_for_search
 
 RNG = np.random.default_rng(0)
@@ -28,7 +28,7 @@ def naive(rows: np.ndarray, queries: np.ndarray, similarity: str) -> np.ndarray:
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several blocks of 100 rows, the last of them smaller."""
-    monkeypatch.setattr(vector_index, "_BLOCK_BYTES", 100 * 16 * 4)
+    monkeypatch.setattr(exact_search, "BLOCK_BYTES", 100 * 16 * 4)
 
 
 @pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean"])
@@ -87,6 +87,31 @@ def test_the_least_effort_that_reaches_the_recall_is_taken() -> None:
     assert easy.effort < hard.effort
     assert VectorIndex(rows, "exact", "cosine").faiss_index is None
     assert tune_effort(VectorIndex(rows, "exact", "cosine"), queries, 1.0).recall_at_1 == 1.0
+
+
+@pytest.mark.parametrize("similarity", ["dot", "euclidean"])
+def test_the_recall_of_long_vectors_is_the_share_of_their_nearest_rows(similarity: str) -> None:
+    """Catches a tolerance that is smaller than what two ways to add up a score of long vectors differ by."""
+    rng = np.random.default_rng(0)
+    rows = 5 * rng.standard_normal((1000, 64)).astype(np.float32)
+    queries = rows[rng.integers(0, 1000, 300)] + rng.standard_normal((300, 64)).astype(np.float32)
+    index = VectorIndex.build(rows, "hnsw", similarity)
+    recall = tune_effort(index, queries, 0.99)
+    same = index.search(queries, 1)[1] == index.exact(queries, 1)[1]
+    assert recall.recall_at_1 == same.mean() >= 0.99
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean"])
+def test_rows_that_differ_in_their_last_bits_are_as_good_for_the_recall(similarity: str) -> None:
+    """Catches a recall that counts the other spelling of a name as a miss: here every nearest row has a copy."""
+    rng = np.random.default_rng(0)
+    rows = 5 * rng.standard_normal((500, 64)).astype(np.float32)
+    rows = rows_for_search(np.concatenate([rows, rows * np.float32(1 + 3e-7)]), similarity)
+    index = VectorIndex.build(rows, "hnsw", similarity)
+    nearest = np.arange(500)[:, None]
+    least = index.scores(rows[:500], nearest) - TIED * score_scale(index, rows[:500], nearest)
+    assert (index.scores(rows[:500], nearest + 500) >= least).all()
+    assert (index.scores(rows[:500], (nearest + 1) % 500) < least).mean() > 0.99
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw", "ivfpq"])

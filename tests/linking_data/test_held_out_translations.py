@@ -86,3 +86,16 @@ def test_a_language_that_no_drawn_concept_has_is_named():
     records = [record for record in RECORDS if record.language != "es"] + [Term("S:03", "flumpo 3", "synonym", "es")]
     with pytest.raises(InputError, match="translations-es: none of the concepts drawn for '(dev|test)' has a name"):
         hold_out_translations(Terminology.from_records(records, SourceInfo("S", "S")), n_dev=1, n_test=1)
+
+
+def test_a_name_of_two_concepts_in_another_spelling_is_not_used():
+    """Catches "Tarsta" among the mentions while training has "tarsta" of another concept; so with white space."""
+    spelled = [("S:00", "Tarsta"), ("S:01", "tarsta"), ("S:02", "Mimpa  nebza"), ("S:03", "mimpa nebza")]
+    records = [*RECORDS, *(Term(code, name, "synonym", "it") for code, name in spelled)]
+    records += [Term(f"S:{c:02}", f"Flumpa  {c}", "synonym", "it") for c in range(20)]  # the English name, two spaces
+    held = hold_out_translations(
+        Terminology.from_records(records, SourceInfo("S", "S")), n_dev=8, n_test=12, prefix="S:"
+    )
+    mentions = {mention.text for split in ("dev", "test") for mention in held.datasets["it"].split(split)}
+    assert mentions == {f"{word} {c}" for word in ("flumpi", "flumpino") for c in range(20)}
+    assert {name for _, name in spelled} <= set(held.train.strings)

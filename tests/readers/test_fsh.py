@@ -80,6 +80,16 @@ def test_a_caret_within_a_display_is_no_metadata(tmp_path: Path) -> None:
     assert terminology.tallies["fsh rows"].dropped == {"metadata and properties": 2}
 
 
+def test_inserted_rules_are_metadata(tmp_path: Path) -> None:
+    """Catches a code system that is refused since it takes its metadata from a set of rules."""
+    text = 'CodeSystem: X\n* insert Metadata\n* #1 "Flumpa"\n  * insert P(1)\n  * #2 "insert x"\n* #1 insert Q\n'
+    (tmp_path / "x.fsh").write_text(text)
+    terminology = Terminology.read("fsh", tmp_path / "x.fsh")
+    assert terminology.strings == ["Flumpa", "insert x"]
+    assert terminology.parents.num_rows == 1
+    assert terminology.tallies["fsh rows"].dropped == {"metadata and properties": 3}
+
+
 def test_definitions_aliases_and_comments(tmp_path: Path) -> None:
     """Catches definitions that are lost, an alias that ends the read, and a comment taken for a part of a rule."""
     text = (

@@ -86,15 +86,37 @@ def test_notes_become_synonyms_as_they_are_written() -> None:
     assert found["U10"] == ["Mimpic flumpa", "mimpic flumpa (upper)(lower)", "flumpa mimpa [FM]"]
     assert found["U10.0"] == ["Mimpic flumpa with terkia", "Terkic flumpa NOS", "Flumpa terka due to:"]
     assert found["U10.9"] == ["Mimpic flumpa, unspecified", "Mimpic flumpa NOS"]
-    assert found["U10-U19"] == ["Mimpic diseases of one flumpa", "Lone mimpic flumpa"]
     assert read(TABULAR)[1].dropped == {
         "empty names": 1,
+        "notes to the coder": 2,
+        "phrases that tell by codes what is included": 3,
         "repeated names of a concept": 1,
         "seventh-character extensions": 4,
     }
 
 
-@pytest.mark.parametrize(("includes", "category", "block"), [("none", 1, 2), ("categories", 3, 2), ("all", 3, 3)])
+def test_notes_to_the_coder_are_no_names_unless_asked_for() -> None:
+    """Catches "Use two codes if ..." as a name of a disease, and "O157:H7" or "U12" taken for a code."""
+    name = "Pruglic flumpa O157:H7, vitamin U12 group, unclassifiable"
+    assert names(read(TABULAR, includes="all")[0])["U40"] == ["Pruglic flumpa", name]
+    assert names(read(TABULAR, includes="all")[0])["U10-U19"] == [
+        "Mimpic diseases of one flumpa",
+        "flumpas taken singly",
+    ]
+    found, tally = read(TABULAR, coder_notes=True)
+    assert names(found)["U40"] == [
+        "Pruglic flumpa",
+        name,
+        "Conditions classifiable to U10",
+        "Use two codes if both flumpas are pruglic",
+        "any condition in U10 with prugles",
+        "flumpas as in U20.1, also pruglic",
+    ]
+    assert names(found)["U10-U19"][1:] == ["Categories U10-U19 are intended for lone flumpas"]
+    assert "notes to the coder" not in tally.dropped
+
+
+@pytest.mark.parametrize(("includes", "category", "block"), [("none", 1, 1), ("categories", 3, 1), ("all", 3, 2)])
 def test_includes_option_says_whose_notes_are_synonyms(includes: str, category: int, block: int) -> None:
     found = names(read(TABULAR, includes=includes)[0])
     assert (len(found["U10"]), len(found["U10-U19"])) == (category, block)
@@ -168,7 +190,7 @@ def test_a_table_has_chapters_above_the_codes() -> None:
 def packaged() -> tuple[list[Record], Tally]:
     if icd10cm.find_spec("simple_icd_10_cm") is None:
         pytest.skip("simple-icd-10-cm is not installed")
-    return read(None, extensions=True, includes="all")
+    return read(None, extensions=True, includes="all", coder_notes=True)
 
 
 def test_the_package_is_not_imported(packaged: object) -> None:
@@ -190,13 +212,18 @@ def test_counts_of_the_package_edition(packaged: tuple[list[Record], Tally]) -> 
 
 @pytest.mark.long
 def test_synonym_counts_of_the_package_edition(packaged: tuple[list[Record], Tally]) -> None:
-    """12,574 inclusion terms, 918 "includes" notes at categories and subcategories, 106 at chapters and blocks."""
+    """12,574 inclusion terms, 918 "includes" notes at categories and subcategories, 106 at chapters and blocks.
+
+    252 of those that the reader yields by default are written for coders.
+    """
     assert Counter(r.kind for r in packaged[0] if isinstance(r, Term))["synonym"] == 12_574 + 918 + 106
-    by_default, _ = read(None)
+    by_default, tally = read(None)
     assert Counter(r.kind for r in by_default if isinstance(r, Term)) == {
         "preferred": 47_161 + 39,
-        "synonym": 12_574 + 918,
+        "synonym": 12_574 + 918 - 252,
     }
+    assert tally.dropped["notes to the coder"] == 45
+    assert tally.dropped["phrases that tell by codes what is included"] == 207
 
 
 @pytest.mark.long

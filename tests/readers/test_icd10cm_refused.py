@@ -92,6 +92,12 @@ def test_options_without_effect_are_refused(options: dict[str, Any], message: st
         Terminology.read("icd10cm", TABULAR, **options)
 
 
+def test_coder_notes_of_a_form_without_notes_are_refused() -> None:
+    """Catches an option that is accepted and has no effect."""
+    with pytest.raises(InputError, match=r"coder_notes .* needs the tabular list \(XML\); other forms have no notes"):
+        Terminology.read("icd10cm", FIXTURES / "icd10cm_order_2031.txt", coder_notes=True)
+
+
 def test_without_the_package_the_error_is_the_pip_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(icd10cm, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'st-biomed\[quickstart\]'"):

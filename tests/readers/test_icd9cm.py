@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import pytest
+
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import ReaderContract
 from tests.readers.icd9cm_files import CODES, TABLE, TABULAR, TREE, names, parents
@@ -52,6 +54,21 @@ def test_utf_8_and_gzip_read_like_the_published_code_page(tmp_path: Path) -> Non
     assert published.tallies["icd9cm rows"].notes == [
         "CMS99_DESC_LONG_DX.txt was read as cp1252, since line 3 is not UTF-8"
     ]
+
+
+@pytest.mark.parametrize("path", [TABULAR, TABLE, TREE])
+def test_every_form_is_read_in_the_code_page_of_its_publisher(tmp_path: Path, path: Path) -> None:
+    """Catches a file whose encoding is recognized and which is refused afterward, since it is not UTF-8."""
+    copy = tmp_path / path.name
+    copy.write_bytes(path.read_text("utf-8").replace("Gradt", "Grédt").encode("cp1252"))
+    assert any("Grédt" in name for name in Terminology.read("icd9cm", copy).strings)
+
+
+def test_the_list_of_inclusion_terms_is_read_in_its_own_code_page(tmp_path: Path) -> None:
+    """Catches inclusion terms read in the encoding of the code file that they are read for."""
+    copy = tmp_path / "tabular.txt"
+    copy.write_bytes(TABULAR.read_text("utf-8").replace("Pruglemia", "Pruglémia").encode("cp1252"))
+    assert "Pruglémia" in names(Terminology.read("icd9cm", TABLE, tabular=copy, parts=True), "ICD9CM:900.0")
 
 
 def test_procedures_have_a_prefix_of_their_own(tmp_path: Path) -> None:

@@ -48,10 +48,13 @@ def test_white_space_within_a_name_stays(tmp_path: Path) -> None:
     assert names(read(copy)) >= {("99000006", "Flumpa  diseases"), ("99000002", "flumpa  zurda")}
 
 
-def test_codes_of_procedures_are_those_of_the_reader_of_icd_9_cm(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("vocabulary", "prefix"), [("ICD9Proc", "ICD9PROC"), ("MedDRA", "MEDDRA"), ("CPT4", "CPT"), ("ICD 10", "ICD_10")]
+)
+def test_codes_have_the_prefix_of_the_other_readers(tmp_path: Path, vocabulary: str, prefix: str) -> None:
     """Catches the vocabulary's own spelling as prefix, by which no code meets that of the classification."""
     copy = Path(shutil.copytree(ATHENA, tmp_path / "copy"))
     for file in ("CONCEPT", "VOCABULARY"):
         path = copy / f"{file}.csv"
-        path.write_bytes(path.read_bytes().replace(b"ICD10CM", b"ICD9Proc"))
-    assert mappings(read(copy), "xref")["99000005"] == "ICD9PROC:X99.9"
+        path.write_bytes(path.read_bytes().replace(b"ICD10CM", vocabulary.encode()))
+    assert mappings(read(copy), "xref")["99000005"] == f"{prefix}:X99.9"

@@ -193,6 +193,15 @@ def test_codes_in_an_option_are_no_files(tmp_path: Path, concepts: str, paths: i
     assert placed.paths == [tmp_path / "META", tmp_path / "cuis.txt"][:paths]
 
 
+@pytest.mark.parametrize("also", ["nowhere", "[snomed, nowhere]", "'snomed, nowhere'"])
+def test_a_missing_folder_among_those_of_an_option_is_missing(folder: Path, also: str) -> None:
+    """Catches a second edition that is taken for a code, so that its source is neither reported nor skipped."""
+    (folder / "snomed").mkdir()
+    text = f"sources: {{a: {{path: a}}, twin: {{reader: snomed, path: snomed, options: {{also: {also}}}}}}}"
+    assert missing_files(plan(folder, text), folder) == {"twin": [folder / "nowhere"]}
+    assert unite(plan(folder, text), folder, skip_missing=True).report["left out"] == ["twin"]
+
+
 def test_missing_files_are_all_named_and_skipped_only_where_asked_for(folder: Path) -> None:
     """Catches a union that is smaller than its settings without a word."""
     text = "sources: {a: {path: a}, gone: {reader: obo, path: nowhere.obo}, b: {path: b}}\ncrosswalk: [xref, exactMatch]\n"

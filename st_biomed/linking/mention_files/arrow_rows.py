@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
+from st_biomed.linking.mention_files.arrow_views import schema_without_views
+from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 _ROWS = 4096
 
@@ -69,13 +70,13 @@ def read_parquet(path: Path, column: str, added: Sequence[str], context: str | N
 
     Raises:
         InputError: No such file, not a parquet file, a column of another type, or see
-            :func:`~st_biomed.linking.mention_files.records.check_columns`.
+            :func:`~st_biomed.linking.mention_files.mention_rows.check_columns`.
     """
     try:
         file = pq.ParquetFile(check_file(path))
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
-    schema = file.schema_arrow
+    schema = schema_without_views(file.schema_arrow)
     place = check_columns(str(path), schema.names, column, added)
     around = context_place(str(path), schema.names, context)
     for at in (place, around):
@@ -83,7 +84,9 @@ def read_parquet(path: Path, column: str, added: Sequence[str], context: str | N
             raise InputError(
                 f"{path}: column {schema.names[at]!r} is of type {schema.field(at).type}, expected strings"
             )
-    return MentionTable(str(path), "parquet", schema.names, _mentions(path, file, place, around), schema=schema)
+    return MentionTable(
+        str(path), "parquet", schema.names, _mentions(path, file, schema, place, around), schema=schema
+    )
 
 
 def _holds_strings(kind: pa.DataType) -> bool:
@@ -91,12 +94,14 @@ def _holds_strings(kind: pa.DataType) -> bool:
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
 
 
-def _mentions(path: Path, file: pq.ParquetFile, place: int, around: int | None) -> Iterator[MentionRow | BadRow]:
-    names, first = file.schema_arrow.names, 1
+def _mentions(
+    path: Path, file: pq.ParquetFile, schema: pa.Schema, place: int, around: int | None
+) -> Iterator[MentionRow | BadRow]:
+    first = 1
     with file:
-        batches = file.iter_batches(_ROWS)
+        batches = (rows.cast(schema) for rows in file.iter_batches(_ROWS))
         while (rows := _next(path, batches)) is not None:
-            yield from _of_batch(Batch(rows), names, (place, around), first)
+            yield from _of_batch(Batch(rows), schema.names, (place, around), first)
             first += rows.num_rows
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from st_biomed.linking.concept_search import Match
 from st_biomed.linking.mention_files.arrow_rows import ArrowValues
-from st_biomed.linking.mention_files.records import MentionRow
+from st_biomed.linking.mention_files.mention_rows import MentionRow
 from st_biomed.linking.mention_files.row_writer import RowWriter
 
 _ROWS_PER_GROUP = 1 << 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 
 from st_biomed.linking.concept_search import Match
-from st_biomed.linking.mention_files.records import MentionRow
+from st_biomed.linking.mention_files.mention_rows import MentionRow
 
 Search = Callable[[list[str], list[str]], list[list[Match]]]
 

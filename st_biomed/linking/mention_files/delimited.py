@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files.lines import RawLines
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
+from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 TEXT = ["text"]
 """The column of plain text where it becomes a table."""
 
+_QUOTED = re.compile(r'"[^"]*"')
+_LONE_RETURN = re.compile(r"\r+[^\r\n]")
 _BREAKS = re.compile(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -21,7 +23,11 @@ def one_cell(text: str) -> str:
 
 
 def read_text(lines: RawLines) -> MentionTable:
-    """Each line is a mention; a blank one is a row without text, so that the output has the lines of the input."""
+    """Each line is a mention; a blank one is a row without text, so that the output has the lines of the input.
+
+    Raises:
+        InputError: While reading, lines that end in a carriage return alone.
+    """
     return MentionTable(lines.name, "text", TEXT, _text_rows(lines), "\t", lines=lines)
 
 
@@ -35,7 +41,7 @@ def read_tsv(lines: RawLines, column: str, added: Sequence[str], context: str | 
         context: The column of contexts, if there is one.
 
     Raises:
-        InputError: No header, or see :func:`~st_biomed.linking.mention_files.records.check_columns`.
+        InputError: No header, or see :func:`~st_biomed.linking.mention_files.mention_rows.check_columns`.
     """
     number, header = header_of(lines, column)
     columns = header.rstrip("\r\n").split("\t")
@@ -50,9 +56,10 @@ def header_of(lines: RawLines, column: str) -> tuple[int, str]:
     """The first line that is not blank, and its number.
 
     Raises:
-        InputError: There is none, or it cannot be read.
+        InputError: There is none, it cannot be read, or its lines end in a carriage return alone.
     """
     for number, line in enumerate(lines, 1):
+        _check_ends(lines.name, number, line)
         if problem := lines.flaw(line):
             raise InputError(f"{lines.name}:{number}: {problem}")
         if line.strip():
@@ -60,8 +67,16 @@ def header_of(lines: RawLines, column: str) -> tuple[int, str]:
     raise InputError(f"{lines.name}: is empty, a header with the column {column!r} is needed")
 
 
+def _check_ends(name: str, number: int, line: str) -> None:
+    """Refuse a first line that is many: old Macintosh files have no line feed."""
+    if _LONE_RETURN.search(_QUOTED.sub("", line)):
+        raise InputError(f"{name}:{number}: lines end in a carriage return alone; convert the file")
+
+
 def _text_rows(lines: RawLines) -> Iterator[MentionRow | BadRow]:
     for number, line in enumerate(lines, 1):
+        if number == 1:
+            _check_ends(lines.name, number, line)
         if problem := lines.flaw(line):
             yield BadRow(number, problem, line)
         else:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from st_biomed.linking.mention_files.arrow_rows import ArrowValues, Batch
 from st_biomed.linking.mention_files.formats import Format
-from st_biomed.linking.mention_files.records import MentionRow, MentionTable
+from st_biomed.linking.mention_files.mention_rows import MentionRow, MentionTable
 from st_biomed.linking.mention_files.rejects import stopping
 from st_biomed.linking.mention_files.writing import row_writer
 from st_biomed.terminology import Terminology

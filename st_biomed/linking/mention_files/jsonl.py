@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from st_biomed.errors import did_you_mean, shown
 from st_biomed.linking.mention_files.lines import RawLines, is_valid_utf8
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable
+from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, MentionTable
 
 
 def read_jsonl(
@@ -60,13 +62,29 @@ def _mentions(
 def _object(line: str) -> dict[str, Any] | str:
     """The object on a line, or what is wrong with it."""
     try:
-        found = json.loads(line)
-    except (ValueError, RecursionError) as error:  # too deep, a number of thousands of digits
+        found = json.loads(line, parse_float=_finite, parse_constant=_finite, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:  # too deep, a number of thousands of digits, or of no finite size
         return f"is not JSON ({error})"
     if not isinstance(found, dict):
         return f"expected a JSON object on each line, found {type(found).__name__}"
     if "\\u" in line and not is_valid_utf8(json.dumps(found, ensure_ascii=False)):
         return "contains half a character (a lone surrogate)"
+    return found
+
+
+def _finite(digits: str) -> float:
+    """The number; Python reads NaN, Infinity, and 1e400 as infinity, none of which JSON can have."""
+    if not math.isfinite(number := float(digits)):
+        raise ValueError(f"{shown(digits)} is no finite number")
+    return number
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The object; of a repeated name Python keeps the last value alone."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        ((name, times),) = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the name {shown(name)} stands {times} times in an object")
     return found
 
 

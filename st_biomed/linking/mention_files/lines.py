@@ -135,7 +135,7 @@ class RawLines(Iterator[str]):
                     yield f"{line}\n".removeprefix("\ufeff" if number == 1 else "")
         except UnicodeError as error:
             raise InputError(f"{self.name}:{number + 1}: is not {self.encoding}; name another --encoding") from error
-        if rest:
+        if rest := rest.removeprefix("" if number else "\ufeff"):
             yield rest
 
 

@@ -11,7 +11,7 @@ from itertools import chain
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files.delimited import header_of, wrong_width
 from st_biomed.linking.mention_files.lines import RawLines, is_valid_utf8
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable, check_columns, context_place
+from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, MentionTable, check_columns, context_place
 
 _DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "pipes"}
 """In the order of trial: the delimiter is the first at which the header has the column of mentions."""
@@ -33,7 +33,7 @@ def read_csv(lines: RawLines, column: str, added: Sequence[str], context: str | 
 
     Raises:
         InputError: No header, another delimiter in a line ``sep=``, or see
-            :func:`~st_biomed.linking.mention_files.records.check_columns`.
+            :func:`~st_biomed.linking.mention_files.mention_rows.check_columns`.
     """
     name = lines.name
     number, header = header_of(lines, column)
@@ -45,7 +45,7 @@ def read_csv(lines: RawLines, column: str, added: Sequence[str], context: str | 
         skipped, header = header_of(lines, column)
         number += skipped
     else:
-        split_at = {mark: next(csv.reader([header], delimiter=mark)) for mark in _DELIMITERS}
+        split_at = {mark: _split(header, mark) for mark in _DELIMITERS}
         fits = (mark for mark in _DELIMITERS if column in split_at[mark])
         delimiter = next(fits, None) or max(_DELIMITERS, key=lambda mark: len(split_at[mark]))
     rows = _Rows(lines, header, delimiter, number)
@@ -58,6 +58,15 @@ def read_csv(lines: RawLines, column: str, added: Sequence[str], context: str | 
     around = context_place(f"{name}:{number}", columns, context, split)
     mentions = _mentions(rows, columns, place, around, delimiter)
     return MentionTable(name, "csv", columns, mentions, delimiter, lines=lines)
+
+
+def _split(header: str, mark: str) -> list[str]:
+    """The cells of a header; none if it cannot be split at this mark."""
+    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
+    try:
+        return next(csv.reader([header], delimiter=mark))
+    except csv.Error:
+        return []
 
 
 def _mentions(

@@ -11,8 +11,8 @@ from st_biomed.linking.mention_files.delimited import read_text, read_tsv
 from st_biomed.linking.mention_files.formats import Format
 from st_biomed.linking.mention_files.jsonl import read_jsonl
 from st_biomed.linking.mention_files.lines import STREAM, RawLines
+from st_biomed.linking.mention_files.mention_rows import MentionTable
 from st_biomed.linking.mention_files.quoted import read_csv
-from st_biomed.linking.mention_files.records import MentionTable
 
 
 def read_mentions(

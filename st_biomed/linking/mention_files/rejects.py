@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from st_biomed.errors import InputError, one_line
 from st_biomed.linking.mention_files.lines import is_valid_utf8
-from st_biomed.linking.mention_files.records import BadRow, MentionRow, MentionTable
+from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, MentionTable
 
 _SAID = 10
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 
 from st_biomed.linking.concept_search import Match
-from st_biomed.linking.mention_files.records import MentionRow
+from st_biomed.linking.mention_files.mention_rows import MentionRow
 
 
 class RowWriter(ABC):

@@ -13,7 +13,7 @@ from st_biomed.linking.concept_search import Match
 from st_biomed.linking.mention_files.arrow_writing import ParquetRows
 from st_biomed.linking.mention_files.delimited import one_cell
 from st_biomed.linking.mention_files.formats import Format
-from st_biomed.linking.mention_files.records import MentionRow, MentionTable
+from st_biomed.linking.mention_files.mention_rows import MentionRow, MentionTable
 from st_biomed.linking.mention_files.row_writer import RowWriter
 
 _SPLITTING = re.compile(r"[\t\r\n]+")
@@ -116,7 +116,7 @@ class _Encoded:
 
 
 def found_cells(matches: Sequence[Match], added: Sequence[str]) -> list[tuple[str, ...]]:
-    """The cells of :func:`~st_biomed.linking.mention_files.records.added_columns` for each concept; a line at least."""
+    """The cells of :func:`~st_biomed.linking.mention_files.mention_rows.added_columns` for each concept; a line at least."""
     if not added:
         return [()]
     found: list[tuple[str, ...]] = [

@@ -17,6 +17,7 @@ from spacy.tokens import Doc, Span
 from spacy.util import minibatch
 
 from st_biomed.errors import InputError
+from st_biomed.linking.pair_scores import reaches
 from st_biomed.linking.spacy_pipe.concepts import register
 from st_biomed.linking.spacy_pipe.mentions import add_names, long_forms_in, mention_texts
 from st_biomed.linking.spacy_pipe.settings import Settings
@@ -82,13 +83,13 @@ class ConceptLinker(Pipe):
         for doc in docs:
             long_forms = long_forms_in(doc, settings.abbreviations)
             names = {} if self.matcher is None else add_names(doc, self.matcher, settings.label, long_forms)
-            chosen = [entity for entity in doc.ents if settings.takes(entity.label_)]
+            chosen = [entity for entity in doc.ents if settings.takes(entity.label_) and entity.text.strip()]
             entities += chosen
             texts += mention_texts(chosen, long_forms, names)
         found = self.index.search(texts, settings.k, **settings.conditions)
         for entity, matches in zip(entities, found):
             entity._.concepts = matches
-            if matches and (settings.threshold is None or matches[0].score >= settings.threshold):
+            if matches and reaches(matches[0].score, settings.threshold):
                 for token in entity:
                     token.ent_kb_id_ = matches[0].concept
 

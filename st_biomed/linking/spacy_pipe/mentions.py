@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from spacy.tokens import Doc, Span
-from spacy.util import filter_spans
 
 from st_biomed.errors import InputError, shown
 from st_biomed.linking_data.preparation.abbreviations import Definition, LongForms, find_definitions
@@ -75,8 +74,9 @@ def mention_texts(entities: Iterable[Span], long_forms: LongForms, names: Mappin
 def add_names(doc: Doc, matcher: TermMatcher, label: str, long_forms: LongForms) -> dict[tuple[int, int], str]:
     """Make entities of the names in a document, and of short forms of names, that touch no entity.
 
-    Entities consist of whole tokens. One that has more text than its name is linked by the name alone. Of several names
-    in a token, the longest is found, and the first of equally long ones.
+    Entities consist of whole tokens. One that has more text than its name is linked by the name alone. Of names whose
+    entities share a token, the first is found, and the longest that begins there; of several names in one entity, the
+    longest, and the first of equally long ones.
 
     Args:
         doc: The document, which is modified.
@@ -91,13 +91,15 @@ def add_names(doc: Doc, matcher: TermMatcher, label: str, long_forms: LongForms)
     found = matcher.find(text)
     places = [*zip(found.starts.tolist(), found.ends.tolist()), *_short_names(text, matcher, long_forms)]
     names: dict[Span, str] = {}
-    for start, end in places:
+    reached = 0
+    for start, end in sorted(places, key=lambda place: (place[0], -place[1])):
         span = doc.char_span(start, end, label=label, alignment_mode="expand")
-        if span is not None and not _touches_entity(span) and end - start > len(names.get(span, "")):
-            names[span] = text[start:end]
-    new = filter_spans(names)
-    doc.set_ents(new, default="unmodified" if doc.has_annotation("ENT_IOB") else "outside")
-    return {(span.start_char, span.end_char): names[span] for span in new}
+        if span is None or _touches_entity(span) or (span.start < reached and span not in names):
+            continue
+        if end - start > len(names.get(span, "")):
+            names[span], reached = text[start:end], span.end
+    doc.set_ents([*names], default="unmodified" if doc.has_annotation("ENT_IOB") else "outside")
+    return {(span.start_char, span.end_char): name for span, name in names.items()}
 
 
 def _short_names(text: str, matcher: TermMatcher, long_forms: LongForms) -> Iterator[tuple[int, int]]:

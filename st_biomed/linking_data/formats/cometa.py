@@ -12,6 +12,7 @@ from pathlib import Path
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import read_table
 from st_biomed.linking_data.annotated import Corpus, split_files
+from st_biomed.linking_data.first_place import first_place
 from st_biomed.linking_data.gold_ids import known_ids
 from st_biomed.linking_data.records import Mention
 from st_biomed.records import SourceInfo, Tally
@@ -55,8 +56,7 @@ def read(path: Path, *, tally: Tally, level: str = "general") -> Corpus:
             gold = known_ids([concept])
             for id_ in gold:
                 corpus.add_name(label, id_)
-            start = example.lower().find(term.lower())
-            end = start + len(term) if start >= 0 else -1
+            start, end = first_place(term, example)
             groups = (frozenset(gold),) if gold else ()
             corpus.add(split, Mention(term, groups, document=number, start=start, end=end))
             tally.keep()

@@ -7,6 +7,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_lines
 from st_biomed.linking_data.annotated import Corpus, split_files
+from st_biomed.linking_data.first_place import first_place
 from st_biomed.linking_data.gold_ids import gold_groups
 from st_biomed.linking_data.records import Mention
 from st_biomed.records import SourceInfo, Tally
@@ -58,12 +59,11 @@ def read(path: Path, *, tally: Tally) -> Corpus:
                 raise InputError(
                     f"{file}:{line}: looks like a header ({content[:60]!r}); remove it, the format has no header"
                 )
-            document, start = "", -1
+            document, start, end = "", -1, -1
             if len(cells) == 3:
                 document = f"{split}:{line}"
                 corpus.documents[document] = cells[2]
-                start = cells[2].lower().find(mention.lower())
-            end = start + len(mention) if start >= 0 else -1
+                start, end = first_place(mention, cells[2])
             corpus.add(split, Mention(mention, gold_groups(cells[1]), document=document, start=start, end=end))
             tally.keep()
     return corpus

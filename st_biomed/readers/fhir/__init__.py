@@ -45,7 +45,7 @@ def records(
     (``dependsOn``) has the predicate ``conditional``.
 
     Codes of known systems have the prefix of other readers (``SNOMEDCT``, ``LOINC``, ``ICD10CM``, ``RXNORM``, ``CPT``,
-    ``ATC``, ``HP``...); for others it is the end of the URL in capitals, the prefix of the reader ``fsh``. A source is a
+    ``ATC``, ``HP`` and every OBO ontology...); for others it is the end of the URL in capitals, the prefix of the reader ``fsh``. A source is a
     code system with its title, version and copyright, e.g. ``SNOMEDCT``, or a system in a value set, e.g.
     ``SNOMEDCT-PROBLEMS``. Only names from a code system under CC0 or CC BY may be redistributed.
 

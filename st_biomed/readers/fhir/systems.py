@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
-from st_biomed.readers._curies import describe
+from st_biomed.readers._curies import canonical_prefix, describe
 from st_biomed.readers._prefixes import end_of_url, given_prefixes, refuse_shared_prefix
 from st_biomed.records import SourceInfo, single_spaced
 
@@ -28,13 +28,20 @@ _KNOWN = {
     "www.ama-assn.org/go/cpt": "CPT",
     "www.genenames.org": "HGNC",
     "www.genenames.org/geneId": "HGNC",
+    "www.meddra.org": "MEDDRA",
     "www.nlm.nih.gov/research/umls/rxnorm": "RXNORM",
     "www.omim.org": "OMIM",
     "www.orpha.net": "ORDO",
     "www.whocc.no/atc": "ATC",
 }
+_OBO = re.compile(r"purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9]*)(?:[./].*)?", re.ASCII)  # .owl, .obo, .json, .fhir
 _SCHEME = re.compile(r"^[a-z]+://")
-_CC0 = re.compile(r"\bCC0\b")
+_CC0 = re.compile(
+    r"^CC0(?:[- ]1\.0)?$|\b(?:available|dedicated|distributed|licensed|published|released) under "
+    r"(?:(?:an?|the|terms|of|creative|commons|zero|universal|public|domain|dedication|license|\() ?)*CC0\b",
+    re.I,
+)
+_RESTRICTED = re.compile(r"\bnot\b|all rights reserved|\bcontent from\b|\bcopyright\b.*\bcopyright\b", re.I)
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/\S+")
 _LICENSE_SHOWN = 100  # characters of a copyright statement
 
@@ -65,7 +72,8 @@ class Systems:
         self._derived: dict[str, str] = {}
 
     def prefix(self, where: str, url: str) -> str:
-        """The prefix of a code system: a given or known one, or else the end of its URL in capitals.
+        """The prefix of a code system: a given or known one, that of an OBO ontology, or else the end of its URL in
+        capitals.
 
         Raises:
             InputError: The ends of two URLs are equal.
@@ -73,6 +81,8 @@ class Systems:
         bare = _bare(url)
         if known := self._given.get(bare) or _KNOWN.get(bare):
             return known
+        if obo := _OBO.fullmatch(bare):
+            return canonical_prefix(obo[1].upper())
         prefix = end_of_url(bare)
         other = self._derived.setdefault(prefix, bare)
         if other != bare or prefix in _KNOWN.values():
@@ -131,8 +141,11 @@ def _bare(url: str) -> str:
 
 
 def _license(copyright: str) -> str:
-    """The license in a copyright statement: Creative Commons by its address or CC0, or else the statement's beginning."""
+    """The license in a copyright statement: Creative Commons by its address or CC0, or else the statement's beginning.
+
+    A statement of CC0 holds for all names unless it also restricts them or names content of others.
+    """
     text = single_spaced(copyright)
     if match := _CREATIVE_COMMONS.search(text):
         return match[0]
-    return "CC0-1.0" if _CC0.search(text) else text[:_LICENSE_SHOWN]
+    return "CC0-1.0" if _CC0.search(text) and not _RESTRICTED.search(text) else text[:_LICENSE_SHOWN]

@@ -7,7 +7,6 @@ its own parent.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from importlib.util import find_spec
@@ -18,6 +17,7 @@ from tqdm import tqdm
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_name
+from st_biomed.readers._years import year_in_name
 from st_biomed.readers.icd10cm.codes import listed_codes, read_codes
 from st_biomed.readers.icd10cm.concepts import PREFIX
 from st_biomed.readers.icd10cm.tabular import INCLUDES, Tabular, tabular_list
@@ -40,6 +40,7 @@ def records(
     tally: Tally,
     extensions: bool = False,
     includes: str = "categories",
+    coder_notes: bool = False,
     short_names: bool = False,
     valid_codes: str | Path | None = None,
 ) -> Iterator[Record]:
@@ -67,6 +68,9 @@ def records(
         includes: The "includes" notes that are synonyms. ``"categories"`` (default): those of categories and
             subcategories, some of which have no other synonym (I10). ``"all"``: also those of chapters and blocks,
             which describe their scope and are not names. ``"none"``.
+        coder_notes: Whether notes that are written for coders are synonyms: "Conditions classifiable to C50.-", "Use two
+            codes if both a vertical and transverse fracture are present", and the inclusion terms of blocks. Figures
+            that were measured before this option existed have them; off by default. For the tabular list.
         short_names: Whether the abbreviated names of an order file or a table are synonyms; off by default.
         valid_codes: For the XML with ``extensions``: a text file that lists the valid codes, because a few extensions
             in the XML do not exist. By default, the package's own list for the package's XML, otherwise all codes that
@@ -75,7 +79,7 @@ def records(
     Raises:
         InputError: The package is not installed, no such file, XML other than a tabular list, a malformed line or row,
             a code that is listed twice, a category in two chapters; ``valid_codes`` without extensions or for another
-            form, or ``short_names`` of a tabular list, which has none.
+            form, ``short_names`` of a tabular list, which has none, or ``coder_notes`` of another form.
     """
     check_name("includes of reader 'icd10cm'", includes, INCLUDES)
     packaged_codes = None
@@ -86,15 +90,19 @@ def records(
         raise InputError("valid_codes of reader 'icd10cm' needs the tabular list (XML) with extensions=true")
     if short_names and of_list:
         raise InputError("short_names of reader 'icd10cm' needs an order file or a table; the tabular list has none")
+    if coder_notes and not of_list:
+        raise InputError("coder_notes of reader 'icd10cm' needs the tabular list (XML); other forms have no notes")
     if not of_list:
-        yield replace(SOURCE, version="".join(re.findall(r"20\d\d", path.name)[:1]))
+        yield replace(SOURCE, version=year_in_name(path))
         yield from read_codes(path, tally, extensions, short_names)
         return
     root = tabular_list(path)
     yield replace(SOURCE, version=root.findtext("version", "").strip())
     listing = valid_codes or packaged_codes
     valid = listed_codes(Path(listing)) if extensions and listing is not None else None
-    reading = Tabular(path, tally, INCLUDES[includes], extensions, valid)
+    reading = Tabular(
+        path, tally, includes=INCLUDES[includes], coder_notes=coder_notes, extensions=extensions, valid=valid
+    )
     chapters = root.findall("chapter")
     for chapter in tqdm(chapters, desc=path.name, unit=" chapters", delay=2, disable=None, leave=False):
         yield from reading.concept(chapter, None, None)

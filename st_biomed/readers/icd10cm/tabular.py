@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 
 from st_biomed.errors import InputError
 from st_biomed.files.gzipped import open_decompressed
+from st_biomed.readers._coder_notes import INSTRUCTIONS
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
+from st_biomed.readers.icd10cm.notes import coder_note
 from st_biomed.records import Parent, Record, Tally
 
 INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "chapter")}
@@ -45,14 +47,31 @@ def tabular_list(path: Path) -> ElementTree.Element:
 
 
 class Tabular:
-    """The walk through the XML, parents first."""
+    """The walk through the XML, parents first.
+
+    Args:
+        path: The file, for errors.
+        tally: Counts the names.
+        includes: The elements whose "includes" notes are synonyms, a value of ``INCLUDES``.
+        coder_notes: As in the reader.
+        extensions: As in the reader.
+        valid: The codes that exist, without points; all by default.
+    """
 
     def __init__(
-        self, path: Path, tally: Tally, includes: tuple[str, ...], extensions: bool, valid: set[str] | None
+        self,
+        path: Path,
+        tally: Tally,
+        *,
+        includes: tuple[str, ...],
+        coder_notes: bool,
+        extensions: bool,
+        valid: set[str] | None,
     ) -> None:
         self.path = path
         self.tally = tally
         self.includes = includes
+        self.coder_notes = coder_notes
         self.extensions = extensions
         self.valid = valid
         self.seen: set[str] = set()
@@ -78,10 +97,7 @@ class Tabular:
         self.once(code)
         if node.tag != "diag":
             title = _RANGE.sub("", title)
-        notes = [note.text or "" for note in node.iterfind("inclusionTerm/note")]
-        if node.tag in self.includes:
-            notes += [note.text or "" for note in node.iterfind("includes/note")]
-        yield from named(code, [title, *notes], self.tally)
+        yield from named(code, [title, *self.synonyms(node)], self.tally)
         if parent is not None:
             yield Parent(curie(code), curie(parent))
         own = node.find("sevenChrDef")
@@ -92,6 +108,23 @@ class Tabular:
             yield from self.concept(child, _heading_above(child, headings) or code, seventh)
         if not children and node.tag == "diag" and seventh is not None:
             yield from self.extended(code, title, seventh)
+
+    def synonyms(self, node: ElementTree.Element) -> list[str]:
+        """The notes of an element that are names; those for coders are tallied, and inclusion terms of a block are such."""
+        terms = [note.text or "" for note in node.iterfind("inclusionTerm/note")]
+        included = [note.text or "" for note in node.iterfind("includes/note")] if node.tag in self.includes else []
+        if self.coder_notes:
+            return [*terms, *included]
+        if node.tag != "diag":
+            self.tally.read_dropped(INSTRUCTIONS, len(terms))
+            terms = []
+        names = []
+        for note in (*terms, *included):
+            if reason := coder_note(note.strip()):
+                self.tally.read_dropped(reason)
+            else:
+                names.append(note)
+        return names
 
     def once(self, code: str) -> None:
         """Reject a code that is listed twice: two concepts would become one with two titles."""

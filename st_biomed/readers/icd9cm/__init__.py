@@ -57,10 +57,11 @@ def records(
 ) -> Iterator[Record]:
     r"""Read titles as preferred names, inclusion terms as synonyms, and the hierarchy.
 
-    A file, plain or gzipped, has one of four forms:
+    A file, plain or gzipped, in UTF-8 or in ``cp1252``, in which CMS publishes its files (the encoding is recorded), has one
+    of four forms:
 
-    - ``codes``: lines of a code without its point and a name (``CMS32_DESC_LONG_DX.txt``), in UTF-8 or in ``cp1252``,
-      in which CMS publishes them; the encoding is recorded. Only codes that begin with another code have a parent.
+    - ``codes``: lines of a code without its point and a name (``CMS32_DESC_LONG_DX.txt``). Only codes that begin with
+      another code have a parent.
     - ``tabular``: the tabular list as text (``Dtab12.txt``), with chapters, blocks and inclusion terms. Its titles
       depend on those above ("Due to Vibrio cholerae"). Codes that are defined by a table of fifth digits are missing.
     - ``table``: a CSV with the columns ``code``, ``short_desc``, ``long_desc``, ``three_digit``, ``major``,
@@ -119,7 +120,7 @@ def records(
         notes = {code: names[1:] for code, _, names in concepts}
         concepts = [concept._replace(names=concept.names[:1]) for concept in concepts]
     else:
-        notes = inclusion_terms(check_file(tabular), tally, includes) if tabular is not None else {}
+        notes = _inclusion_terms(tabular, tally, includes) if tabular is not None else {}
     if not parts:
         notes = without_parts(notes, {code: names[0] for code, _, names in concepts}, tally)
     for code, parent, names in concepts:
@@ -156,8 +157,13 @@ def _concepts(
     if form == "codes":
         return read_code_file(path, source.name, encoding)
     if form == "table":
-        return read_hierarchy_table(path, short_names)
-    return (read_tabular if form == "tabular" else read_tree)(path, tally, includes)
+        return read_hierarchy_table(path, encoding, short_names)
+    return (read_tabular if form == "tabular" else read_tree)(path, encoding, tally, includes)
+
+
+def _inclusion_terms(tabular: str | Path, tally: Tally, includes: str) -> dict[str, list[str]]:
+    path = check_file(tabular)
+    return inclusion_terms(path, resolve_encoding(path, "", tally, fallback=WINDOWS), tally, includes)
 
 
 def _distinct(names: list[str], tally: Tally) -> Iterable[str]:

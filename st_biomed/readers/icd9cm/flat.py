@@ -33,12 +33,12 @@ def read_code_file(path: Path, prefix: str, encoding: str) -> Iterator[Concept]:
         yield Concept(code, code_above(code, names), [name])
 
 
-def read_hierarchy_table(path: Path, short_names: bool) -> Iterator[Concept]:
+def read_hierarchy_table(path: Path, encoding: str, short_names: bool) -> Iterator[Concept]:
     """Chapters, blocks, categories and codes; the code of a chapter or block is the range of its categories."""
     columns = ["code", "long_desc", "three_digit", "major", "sub_chapter", "chapter", *(["short_desc"] * short_names)]
     names: dict[str, list[str]] = {}
     categories: dict[str, tuple[str, str, str]] = {}
-    for line, row in read_table(path, columns, dialect="csv"):
+    for line, row in read_table(path, columns, dialect="csv", encoding=encoding):
         bare, long, three_digit, major, block, chapter, *short = (cell.strip() for cell in row)
         code, category = (curie(f"{path}:{line}", code_text) for code_text in (bare, three_digit))
         if code in names:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from st_biomed.readers._coder_notes import BY_CODES, INSTRUCTIONS
+from st_biomed.readers.icd9cm.list_items import ListItems
 from st_biomed.records import Tally
 
 LISTED = re.compile(r"(V\d\d(?:\.\d{1,2})?|E\d{3}(?:\.\d)?|\d{3}(?:\.\d{1,2})?)\s*\t\s*(\S.*)")
@@ -14,11 +16,21 @@ LISTED = re.compile(r"(V\d\d(?:\.\d{1,2})?|E\d{3}(?:\.\d)?|\d{3}(?:\.\d{1,2})?)\
 _INCLUDES = re.compile(r"(?:includes|incl\.?)\s*:+\s*", re.I)
 _EXCLUDES = re.compile(r"(?:excludes|escl\.?)\s*:+\s*", re.I)
 _LONG_NOTE = re.compile(r"(?:notes?|nota)\s*:\s*|the following|le? seguent[ei]|quest[ao] categori", re.I)
-_INSTRUCTION = re.compile(r"use additional|code\b|codificare|utilizzare|usare|omettere|omit|see |vedi ", re.I)
-_DIGITS = re.compile(r"\[[\d\s,-]+\]|requires (?:fourth|fifth)|-{3}", re.I)
+_INSTRUCTION = re.compile(r"use (?:additional|\d)|code\b|codificare|utilizzare|usare|omettere|omit|see |vedi ", re.I)
+_DIGITS = re.compile(r"\[[\d\s,-]+\]|requires (?:following )?(?:fourth|fifth)|-{3}", re.I)
+_DIGIT = re.compile(r"\d [a-z]")
 _BY_CODE = re.compile(r"classifiable|classificabil|\b\d{3}(?:\.\d|-\d{3})|\b[EV]\d{2,3}\b|\(\d{3}\)", re.I)
 
-_TERM, _INCLUDED, _EXCLUDED, _CODER = "terms", "includes notes not asked for", "exclusions", "notes to the coder"
+# Anywhere in an Italian note: what to code, and which digits there are.
+_INSTRUCTION_WITHIN = re.compile(
+    r"quint[ao] (?:cifra|carattere)|(?:quattro|cinque|[45]) cifre|richiede un codice|[eè] necessario usare"
+    r"|assegnare come|codificare per prim|la seguente (?:sotto)?classificazione",
+    re.I,
+)
+_FRAGMENT = re.compile(r"d(?:i|el|ello|ella|ei|egli|elle)\s|dell'", re.I)
+_LOWER_NAME = re.compile(r"(?:von|van|de)\s|[a-z]+-?[A-Z]")  # "von Gierke's disease", "vCJD"
+
+_TERM, _INCLUDED, _EXCLUDED, _CODER = "terms", "includes notes not asked for", "exclusions", INSTRUCTIONS
 _HEAD = "heads of lists, which stand in front of each item"
 _CONTINUED = "lines in lower case, which go on from a title or another line"
 
@@ -42,7 +54,7 @@ def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str)
         elif kind == _INCLUDED and includes in (("all",) if heading else ("all", "categories")):
             kind = _TERM
         if kind == _TERM and _BY_CODE.search(text):
-            kind = "phrases that tell by codes what is included"
+            kind = BY_CODES
         if kind == _TERM:
             names.append(text)
         else:
@@ -53,16 +65,15 @@ def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str)
 def english(lines: Iterable[str]) -> Entries:
     """The lines of notes that have lost their indentation.
 
-    A line that ends with a colon is the head of a list and precedes each item: "Amebic:", "appendicitis". The list
-    continues with lower-case lines and, if it began with a capital, also with the following lines in alphabetical
-    order.
+    A line that ends with a colon is the head of a list and precedes each item: "Amebic:", "appendicitis". A term in
+    lower case outside of a list is a part of what no longer can be told.
     """
-    kind, head, capital, last = _TERM, "", False, ""
+    kind, items = _TERM, ListItems()
     for line in lines:
         text = " ".join(line.split())
         included = _INCLUDES.match(text)
         if included:
-            kind, head, text = _INCLUDED, "", text[included.end() :]
+            kind, items, text = _INCLUDED, ListItems(), text[included.end() :]
         elif _EXCLUDES.match(text):
             kind = _EXCLUDED
         elif _LONG_NOTE.match(text) or (_INSTRUCTION.match(text) and text.endswith(":")):
@@ -70,22 +81,24 @@ def english(lines: Iterable[str]) -> Entries:
         elif _INSTRUCTION.match(text):
             yield text, _CODER
             continue
-        elif _DIGITS.match(text) or LISTED.fullmatch(line.strip()):
+        elif (
+            _DIGITS.match(text)
+            or LISTED.fullmatch(line.strip())
+            or (kind in (_TERM, _INCLUDED) and not items.head and _DIGIT.match(text))
+        ):
             yield text, "lists of digits and codes"
             continue
         if kind in (_TERM, _INCLUDED):
-            lower = not text[:1].isupper() or text.startswith("NOS")
-            if head and last and not lower and not (capital and last <= text.casefold()):
-                head = ""
-            capital = capital if last else not lower
-            last = text.casefold()
-            text = f"{head} {text}".strip()
+            if not items.belongs(text):
+                items = ListItems()
+            text = f"{items.head} {text}".strip()
             if text.endswith(":"):
-                head, last = text.rstrip(": "), ""
+                items = ListItems(text.rstrip(": "))
                 yield text, _HEAD
                 continue
         if text:
-            yield text, kind
+            is_part = kind == _TERM and text[0].islower() and not _LOWER_NAME.match(text)
+            yield text, _CONTINUED if is_part else kind
 
 
 def italian(lines: Iterable[str]) -> Entries:
@@ -103,7 +116,7 @@ def italian(lines: Iterable[str]) -> Entries:
             kind = _EXCLUDED
         elif _LONG_NOTE.match(text):
             kind = _CODER
-        elif _INSTRUCTION.match(text):
+        elif _INSTRUCTION.match(text) or (kind != _EXCLUDED and _INSTRUCTION_WITHIN.search(text)):
             instruction = indent
             yield text, _CODER
             continue
@@ -123,8 +136,12 @@ def italian(lines: Iterable[str]) -> Entries:
 
 
 def _joined(lines: Iterable[str]) -> list[tuple[int, str]]:
-    """Indentation and text of each entry; lines with more indentation continue it, unless it ends with a colon."""
+    """Indentation and text of each entry; lines with more indentation continue it, unless it ends with a colon.
+
+    Lines that stand one column right of the text after "Incl.:" are the next items of its list.
+    """
     entries: list[tuple[int, str]] = []
+    column = 0  # lines further right continue the last entry
     for line in lines:
         indent = len(line) - len(line.lstrip())
         for part in re.split(r"\s(?=Escl\.?:)", line.strip()):
@@ -132,8 +149,12 @@ def _joined(lines: Iterable[str]) -> list[tuple[int, str]]:
             opened = next((match for note in (_INCLUDES, _EXCLUDES, _LONG_NOTE) if (match := note.match(part))), None)
             if opened:
                 entries.append((indent + opened.end(), text))
-            elif entries and indent > entries[-1][0] and not entries[-1][1].endswith(":"):
+                column = entries[-1][0] + (opened.re is _INCLUDES)
+            elif entries and indent > column and not entries[-1][1].endswith(":"):
                 entries[-1] = entries[-1][0], f"{entries[-1][1]} {text}"
             elif text:
+                if entries and indent == column > entries[-1][0] and _FRAGMENT.match(text):
+                    entries[-1] = entries[-1][0], f"{entries[-1][1]}:"  # the colon is missing in the source
                 entries.append((indent, text))
+                column = indent
     return entries

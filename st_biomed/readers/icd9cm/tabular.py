@@ -19,9 +19,9 @@ _Ranges = dict[str, tuple[str, str]]
 """Chapters and blocks, with their first and last category."""
 
 
-def read_tabular(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
+def read_tabular(path: Path, encoding: str, tally: Tally, includes: str) -> Iterator[Concept]:
     """Chapters, blocks and codes, each with its title and the names in its notes."""
-    lines = [(line, text) for line, text in read_lines(path) if text.strip()]
+    lines = [(line, text) for line, text in read_lines(path, encoding=encoding) if text.strip()]
     # A chapter may begin with a list of its categories: the last of several lines with one code is the code itself.
     own = {match[1]: line for line, text in lines if (match := LISTED.fullmatch(text.strip()))}
     ranges: _Ranges = {}
@@ -60,10 +60,10 @@ def read_tabular(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
     yield from finished()
 
 
-def inclusion_terms(path: Path, tally: Tally, includes: str) -> dict[str, list[str]]:
+def inclusion_terms(path: Path, encoding: str, tally: Tally, includes: str) -> dict[str, list[str]]:
     """Code to its names in the tabular list, without its title."""
     names_of = {}
-    for code, _, names in read_tabular(path, tally, includes):
+    for code, _, names in read_tabular(path, encoding, tally, includes):
         tally.read_dropped("titles of a tabular list that is read for its inclusion terms")
         names_of[code] = names[1:]
     return names_of

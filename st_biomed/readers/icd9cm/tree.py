@@ -17,13 +17,14 @@ _BLOCK = re.compile(r"([EV]?\d{2,3})-([EV]?\d{2,3})")
 _CHAPTER = re.compile(r"\s*\(([EV]?\d{2,3})(?:-([EV]?\d{2,3}))?\)$")
 
 
-def read_tree(path: Path, tally: Tally, includes: str) -> Iterator[Concept]:
+def read_tree(path: Path, encoding: str, tally: Tally, includes: str) -> Iterator[Concept]:
     """The nodes with a code, parents first; the code of a chapter, a number, is replaced by the range in its label."""
     codes: dict[str, str] = {}
     titles: dict[str, str] = {}
     taken: set[str] = set()
     columns = ["node_id", "parent_id", "section", "code", "label_it", "notes_raw"]
-    for line, (node, above, section, bare, label, notes) in read_table(path, columns, dialect="tsv"):
+    rows = read_table(path, columns, dialect="tsv", encoding=encoding)
+    for line, (node, above, section, bare, label, notes) in rows:
         where, title = f"{path}:{line}", " ".join(label.split())
         if node in codes:
             raise InputError(f"{where}: node_id {node!r} is listed twice")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file
 from st_biomed.files.gzipped import plain_name
+from st_biomed.readers._years import year_in_name
 from st_biomed.readers.mesh import ascii, table, xml
 from st_biomed.readers.mesh.descriptors import SOURCE, Descriptor, Thesaurus
 from st_biomed.records import Record, Tally
@@ -87,8 +87,7 @@ def records(  # noqa: PLR0913 - four files, and which terms are names
         definitions=definitions,
         supplement_notes=supplement_notes,
     )
-    years = re.findall(r"20\d\d", " ".join(file.name for file in (path, *beside)))
-    yield replace(SOURCE, version="".join(years[:1]))
+    yield replace(SOURCE, version=year_in_name(path, *beside))
     any_descriptor = False
     for descriptor in _descriptors(path, tally, trees, actions):
         any_descriptor = True

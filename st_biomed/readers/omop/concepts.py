@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.column_blocks import Block
 from st_biomed.readers._columns import among
+from st_biomed.readers._curies import canonical_prefix
 from st_biomed.readers.omop.tables import Tables
 from st_biomed.records import STANDARD, Rows
 
@@ -23,15 +24,6 @@ FILTERS = {"vocabularies": "vocabulary_id", "domains": "domain_id", "concept_cla
 
 _PAGE = 16  # bits of an id within its page; ids go up to 2^31, but those that are in use lie together
 _DIGITS = 10  # of the largest id
-_PREFIXES = {
-    "SNOMED": "SNOMEDCT",
-    "RxNorm": "RXNORM",
-    "MeSH": "MESH",
-    "CPT4": "CPT",
-    "NCIt": "NCIT",
-    "ICD9Proc": "ICD9PROC",
-}
-"""Vocabularies whose codes have another prefix in the other readers."""
 
 
 class _Block(NamedTuple):
@@ -113,7 +105,7 @@ class Concepts:
             keep = known & pc.not_equal(columns["code"], "").to_numpy(zero_copy_only=False)
             if keep.any():
                 prefixes = pa.array(
-                    [_PREFIXES.get(name) or "_".join(name.split()) for name in self.vocabularies], pa.string()
+                    [canonical_prefix("_".join(name.split())) for name in self.vocabularies], pa.string()
                 )
                 of_code = prefixes.take(pa.array(self.vocabulary[places[keep]]))
                 codes = pc.binary_join_element_wise(of_code, columns["code"].filter(pa.array(keep)), ":")

@@ -14,7 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import ENCODED, Block, block_of, column_blocks
 from st_biomed.files.delimited import DIALECTS, read_header, read_table
 from st_biomed.files.gzipped import plain_name
-from st_biomed.readers._columns import filter_rows
+from st_biomed.readers._columns import CountedBlocks, filter_rows
 from st_biomed.records import Tally
 
 COLUMNS = {
@@ -105,16 +105,13 @@ class Tables:
         if not self.has(table):
             self.tally.note(f"{table}.csv: not there, {_WITHOUT[table]} were read")
             return
-        n_rows = 0
-        for block in self._read(self._files[table], COLUMNS[table].split()):
-            n_rows += len(block.lines) + block.n_blank
-            if table in _TALLIED:
-                self.tally.read(len(block.lines) + block.n_blank)
-                self.tally.drop(f"{table}: blank lines", block.n_blank)
-            if block.lines:
-                yield Block({name: _stripped(column) for name, column in block.items()}, block.lines)
-        if table in _TALLIED:
-            self.tally.note(f"{table}.csv: {n_rows:,} rows read")
+        is_tallied = table in _TALLIED
+        read = self._read(self._files[table], COLUMNS[table].split())
+        blocks = CountedBlocks(read, table, self.tally if is_tallied else None)
+        for block in blocks:
+            yield Block({name: _stripped(column) for name, column in block.items()}, block.lines)
+        if is_tallied:
+            self.tally.note(f"{table}.csv: {blocks.n_rows + blocks.n_blank:,} rows read")
 
     def filter_rows(self, table: str, size: int, conditions: Mapping[str, np.ndarray | None]) -> np.ndarray:
         """See :func:`~st_biomed.readers._columns.filter_rows`."""

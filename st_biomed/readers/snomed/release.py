@@ -14,7 +14,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import ENCODED, column_blocks
 from st_biomed.files.delimited import DIALECTS, read_header
 from st_biomed.files.gzipped import plain_name
-from st_biomed.readers._columns import filter_rows
+from st_biomed.readers._columns import CountedBlocks, filter_rows
 from st_biomed.readers._unpacked import unpacked
 from st_biomed.readers.snomed.identifiers import CONCEPTS, DESCRIPTIONS, RELATIONSHIPS
 from st_biomed.readers.snomed.versions import Versions
@@ -149,17 +149,14 @@ class Release:
             for name in types:
                 if names.count(name) != 1:
                     raise InputError(f"{file}:1: {names.count(name)} columns are called {name!r}, found {names}")
-            n_rows = 0
-            for block in column_blocks([file], str(file), names, types, DIALECTS["tsv"], header=True):
-                n_rows += len(block.lines) + block.n_blank
-                self.tally.read(len(block.lines) + block.n_blank)
-                self.tally.drop(f"{kind}: blank lines", block.n_blank)
-                if block.lines:
-                    start, active = versions.add(file, block, _COMPONENTS.get(kind))
-                    at = np.flatnonzero(active)
-                    wanted = {name: block[name] for name in ("id", *columns) if not _is_member(name, kind)}
-                    yield ActiveRows({name: _taken(column, active) for name, column in wanted.items()}, start + at)
-            self.tally.note(f"{plain_name(file)}: {n_rows:,} rows read")
+            read = column_blocks([file], str(file), names, types, DIALECTS["tsv"], header=True)
+            blocks = CountedBlocks(read, kind, self.tally)
+            for block in blocks:
+                start, active = versions.add(file, block, _COMPONENTS.get(kind))
+                at = np.flatnonzero(active)
+                wanted = {name: block[name] for name in ("id", *columns) if not _is_member(name, kind)}
+                yield ActiveRows({name: _taken(column, active) for name, column in wanted.items()}, start + at)
+            self.tally.note(f"{plain_name(file)}: {blocks.n_rows + blocks.n_blank:,} rows read")
 
     def identifiers(self, kind: str) -> np.ndarray:
         """The ids of all rows of a kind that were read, current or not, int64."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError
 from st_biomed.files.column_blocks import Block
-from st_biomed.readers._columns import among, filter_rows
+from st_biomed.readers._columns import CountedBlocks, among, filter_rows
 from st_biomed.readers.umls.rrf import find_parts, read_columns
 from st_biomed.records import Tally
 
@@ -97,17 +97,13 @@ class MetaFolder:
         parts = find_parts(self.path, f"{file}.RRF")
         if not parts:
             return
-        n_rows = 0
-        for block in read_columns(parts, names, columns, plain=plain):
-            n_rows += len(block.lines)
-            if file in _TALLIED:
-                self.tally.read(len(block.lines) + block.n_blank)
-                self.tally.drop(f"{file}: blank lines", block.n_blank)
-            if block.lines:
-                yield block
-        if n_rows != self._n_rows.get(file, n_rows):
+        blocks = CountedBlocks(
+            read_columns(parts, names, columns, plain=plain), file, self.tally if file in _TALLIED else None
+        )
+        yield from blocks
+        if blocks.n_rows != self._n_rows.get(file, blocks.n_rows):
             raise InputError(
-                f"{self.path / file}.RRF: {n_rows:,} rows were read, but MRFILES.RRF lists {self._n_rows[file]:,}: "
+                f"{self.path / file}.RRF: {blocks.n_rows:,} rows were read, but MRFILES.RRF lists {self._n_rows[file]:,}: "
                 "part of the file is missing, or MRFILES.RRF is of another release; without MRFILES.RRF nothing is "
                 "compared"
             )

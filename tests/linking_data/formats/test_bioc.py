@@ -148,3 +148,15 @@ def test_individual_mentions_are_the_parts_of_a_composite_one(tmp_path: Path) ->
     ]
     assert dataset.split("all")[0].gold == (frozenset({"X0001"}), frozenset({"X0002"}))
     assert dataset.tallies["mentions"].dropped == {"parts of a composite mention": 2}
+
+
+def test_several_infons_of_a_key_are_several_ids(tmp_path: Path) -> None:
+    """Catches an XML of which only the last of equal keys is kept."""
+    infons = '<infon key="type">Disease</infon><infon key="MESH">X0001</infon><infon key="MESH">X0002</infon>'
+    (tmp_path / "a.xml").write_text(
+        "<collection><document><id>1</id><passage><offset>0</offset><text>zorb here</text>"
+        f'<annotation id="0">{infons}<location offset="0" length="4"/><text>zorb</text></annotation>'
+        "</passage></document></collection>"
+    )
+    (mention,) = open_linking("bioc", tmp_path / "a.xml", dictionary=NAMES).split("all")
+    assert mention.gold == (frozenset({"X0001"}), frozenset({"X0002"}))

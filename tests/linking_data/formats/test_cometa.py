@@ -60,3 +60,14 @@ def test_bad_rows_are_named(tmp_path: Path, old: str, new: str, message: str) ->
 def test_another_level_is_refused() -> None:
     with pytest.raises(InputError, match=r"unknown level 'generic': allowed are .*did you mean 'general'"):
         open_linking("cometa", FOLDER, level="generic")
+
+
+def test_a_place_is_that_of_the_example_as_it_stands(tmp_path: Path) -> None:
+    """Catches a place in the example in lower case, which may be longer: "İ" has two characters there."""
+    header = (FOLDER / "test.csv").read_text("utf-8").split("\n")[0]
+    row = {"ID": "1", "Term": "Fever", "Example": "İ have fever"}
+    cells = [row.get(name.strip('"'), "90004") for name in header.split("\t")]
+    (tmp_path / "test.csv").write_text(header + "\n" + "\t".join(cells) + "\n", "utf-8")
+    dataset = open_linking("cometa", tmp_path / "test.csv")
+    (mention,) = dataset.split("all")
+    assert dataset.documents["1"][mention.start : mention.end] == "fever"

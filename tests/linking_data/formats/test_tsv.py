@@ -48,3 +48,12 @@ def test_a_header_is_no_mention(tmp_path: Path) -> None:
     (tmp_path / "names.txt").write_text("X1||flumpa\n")
     with pytest.raises(InputError, match=r"test\.tsv:1: looks like a header \('mention.tid'\)"):
         open_linking("tsv", tmp_path / "test.tsv", dictionary=tmp_path / "names.txt")
+
+
+def test_a_place_is_that_of_the_text_as_it_stands(tmp_path: Path) -> None:
+    """Catches a place in the text in lower case, which may be longer: "İ" has two characters there."""
+    (tmp_path / "test.tsv").write_text("Ateş\tX1\tİki gün İzmir'de ateş var (38+)\n38+\tX1\tİki 38+\n", "utf-8")
+    (tmp_path / "names.txt").write_text("X1||flumpa\n")
+    dataset = open_linking("tsv", tmp_path / "test.tsv", dictionary=tmp_path / "names.txt")
+    found = [dataset.documents[m.document][m.start : m.end] for m in dataset.split("all")]
+    assert found == ["ateş", "38+"]
