@@ -28,7 +28,9 @@ def toy() -> Hierarchy:
 @pytest.mark.skipif(find_spec("simple_icd_10_cm") is None, reason="the package with the tabular list is not installed")
 def test_the_frozen_pairs_are_those_of_the_real_icd10cm():
     """Fails when reading, splitting or drawing changes: then every committed figure has to be measured again."""
-    trees = read_benchmark_settings(PROTOCOL, TreeSettings).hold_out(Hierarchy(Terminology.read("icd10cm", coder_notes=True)))
+    trees = read_benchmark_settings(PROTOCOL, TreeSettings).hold_out(
+        Hierarchy(Terminology.read("icd10cm", coder_notes=True))
+    )
     assert trees.test.counts == {0: 800, 1: 800, 2: 800, 3: 800}
     held_out = {text.lower() for text in trees.dev.texts + trees.test.texts}
     assert not held_out & {text.lower() for text in trees.splits.train.strings}
