@@ -163,7 +163,7 @@ def run(
         rows = files.stopping(table) if on_error == OnError.stop else files.rejecting(table, left_out)
         writer = files.row_writer(write_as, file, table, added)
         opened = ConceptIndex.load(index, verify=verify, trust_remote_code=trust_remote_code)
-        name = _checked(opened, model, threshold, conditions)
+        name = _checked(opened, model, k, threshold, conditions)
         opened.use(name, device=device)
         near = None
         if context is not None:
@@ -224,13 +224,14 @@ class _Counts:
         ]
 
 
-def _checked(index: ConceptIndex, model: str | None, threshold: float | None, conditions: dict[str, Any]) -> str:
+def _checked(
+    index: ConceptIndex, model: str | None, k: int, threshold: float | None, conditions: dict[str, Any]
+) -> str:
     """The encoder of an index; refuses what the index does not have before a mention is read."""
     name = model or index.manifest.model
     if not name:
         raise InputError(f"{index.folder}: records no model, because it was built from a model object; pass --model")
-    if threshold is not None and index.manifest.similarity == "cosine" and not -1 <= threshold <= 1:
-        raise InputError(f"--threshold {threshold:g}: the scores of {index.folder} are cosines, from -1 to 1")
+    index.check_limits(k, threshold)
     index.check(**conditions)
     return name
 

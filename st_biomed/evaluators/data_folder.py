@@ -16,7 +16,7 @@ DATA_VARIABLE = "ST_BIOMED_DATA"
 def data_path(path: str | Path) -> Path:
     """A path as given, or below the folder in ``ST_BIOMED_DATA``."""
     folder = os.environ.get(DATA_VARIABLE)
-    return Path(path) if Path(path).exists() or not folder else Path(folder, path)
+    return Path(path) if os.path.exists(path) or not folder else Path(folder, path)
 
 
 def resolved(source: str) -> str:
@@ -32,7 +32,7 @@ def resolved(source: str) -> str:
 
 
 def _found(value: str) -> str:
-    return str(path) if value and (path := data_path(value)).exists() else value
+    return str(path) if value and os.path.exists(path := data_path(value)) else value
 
 
 def open_terminology(sources: Sequence[str]) -> Terminology:
@@ -63,7 +63,7 @@ def _version(source: str) -> tuple[tuple[str, int, int], ...]:
     """What tells the files of a source, and of its options, from others of the same name, here or in another folder."""
     place, _, options = source.partition("?")
     named = [place.rpartition(":")[2], *(option.partition("=")[2] for option in options.split("&"))]
-    paths = [path for name in named if name and (path := Path(name)).exists()]
+    paths = [Path(name) for name in named if name and os.path.exists(name)]
     return tuple((str(path.resolve()), (found := path.stat()).st_ino, found.st_mtime_ns) for path in paths)
 
 

@@ -43,7 +43,7 @@ _HOMES = {
 _OPEN = re.compile(r"CC0-[\d.]+|CC-BY-[\d.]+|public domain\b.*")
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/([a-z-]+)/([\d.]+\d)")
 
-_OTHERS = (
+_OTHER_PREFIXES = (
     "ATC",
     "CPT",
     "DRUGBANK",
@@ -89,7 +89,7 @@ _ALIASES = {
     "UNIPROTKB": "UNIPROT",
 }
 # One prefix for each terminology, for every prefix that is used for it, in capitals.
-_CANONICAL = {prefix.upper(): prefix for prefix in (*_KNOWN, *_OTHERS)} | _ALIASES
+_CANONICAL = {prefix.upper(): prefix for prefix in (*_KNOWN, *_OTHER_PREFIXES)} | _ALIASES
 _EDITION = re.compile(r"_\d{4}_\d\d_\d\d$")  # DOID: SNOMEDCT_US_2023_03_01
 _CURIE = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*):((?!//)\S+)")
 _IRIS = (

@@ -26,8 +26,8 @@ def record_of(folder: str | Path) -> RunData | None:
     run, release = known_record(path), release_of(path)
     if run is None and is_checkpoint(path):
         raise InputError(
-            f"{path}: is a checkpoint without the record of its run ({_place(path).parent / BEGUN}), so its training data are not "
-            "known; start from a release, or move the model to a folder of another name to use it without a record"
+            f"{path}: is a checkpoint whose run's record is not beside it ({_place(path).parent / BEGUN}), so its training data are "
+            f"not known; start from a release, or remove {CHECKPOINT_FILES} from a copy to use it without a record"
         )
     if run is None and release != path and path.is_dir():
         raise InputError(

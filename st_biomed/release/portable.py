@@ -67,19 +67,17 @@ def _redacted(key: str, value: Any) -> Any:
     return REDACTED if key.lower().endswith("token") and isinstance(value, str) and value else value
 
 
-_NAMED = re.compile(r"((?:--?[\w.-]+|[\w.-]+)=|[a-z]\w+:)((?:/(?!/)|~/|\.\./).*)", re.DOTALL)
-"""``--option=PATH``, ``option=PATH`` and ``reader:PATH``; a URL has two slashes."""
+_NAMED = re.compile(r"(^[a-z]\w+:|=|,)((?:/(?!/)|~/|\.\./)[^?&,]*)")
+"""The paths of ``option=PATH,PATH`` and ``reader:PATH?option=PATH``; a URL has two slashes."""
 
 _PATH = re.compile(r"(?<![\w/.])~?(?:/[\w.@+-]+){2,}/?")
 
 
 def _portable(text: str) -> str:
     """The text with absolute paths made relative to the working directory, or else reduced to their last part."""
-    head, path = "", text
-    if (named := _NAMED.fullmatch(text)) is not None:
-        head, path = named.groups()
-    if os.path.isabs(path) or path.startswith(("~/", "../")):
-        return head + _short(path)
+    if os.path.isabs(text) or text.startswith(("~/", "../")):
+        return _short(text)
+    text = _NAMED.sub(lambda match: match[1] + _short(match[2]), text)
     return _PATH.sub(lambda match: _short(match[0]), text)
 
 

@@ -104,9 +104,11 @@ class StageFolders:
                 began = began or [recipe.earlier]
             if began and not anew and (kept / "terminology.json").is_file():
                 if Terminology.load(kept).digest != terminology.digest:
+                    remedy = "choose another output_dir, or run all stages anew: --stage all --overwrite true"
+                    if recipe.earlier:
+                        remedy = "give the terminology of that run, or choose another --earlier"
                     raise InputError(
-                        f"{kept}: the earlier stages ({', '.join(began)}) had another terminology; choose another "
-                        "output_dir, or run all stages anew: --stage all --overwrite true"
+                        f"{kept}: the earlier stages ({', '.join(began)}) had another terminology; {remedy}"
                     )
             elif training.should_save and not recipe.earlier:
                 terminology.save(kept)

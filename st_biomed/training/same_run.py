@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Mapping
 from dataclasses import fields
 from pathlib import Path, PurePath
@@ -70,7 +71,7 @@ def check_or_record_run(record: RunRecord, training: TrainingArguments) -> None:
     is_set_aside = isinstance(point, str) and Path(point).name.startswith("earlier-")
     if point and not is_set_aside and (home / BEGUN).is_file():
         earlier, given = read_run(home / BEGUN), plain(training.to_dict())
-        _check_not_shorter(earlier["training_arguments"], given, home)
+        _check_not_shorter(point, earlier["training_arguments"], training, home)
         earlier["training_arguments"] |= {name: given[name] for name in _MAY_GROW}
         check_same(earlier, record.to_dict(), training, home, free=AVERAGING, final_arguments=True)
     is_own = point and not is_set_aside and home.resolve() == work.resolve()
@@ -80,14 +81,22 @@ def check_or_record_run(record: RunRecord, training: TrainingArguments) -> None:
             write_run(record.to_dict(), work / BEGUN)
 
 
-def _check_not_shorter(earlier: Mapping[str, Any], given: Mapping[str, Any], folder: Path) -> None:
-    """Refuse fewer steps, or epochs where these decide, than a run began with."""
-    limits = (earlier.get("max_steps") or -1, given["max_steps"])
-    decides = "max_steps" if min(limits) > 0 else "num_train_epochs" if max(limits) <= 0 else ""
-    if decides and given[decides] < earlier.get(decides, 0):
+def _check_not_shorter(
+    point: str | bool, earlier: Mapping[str, Any], training: TrainingArguments, folder: Path
+) -> None:
+    """Refuse fewer steps than those of the checkpoint's run, or fewer epochs than a run began with, where these decide."""
+    state = Path(point, "trainer_state.json") if isinstance(point, str) else None
+    planned = json.loads(state.read_text("utf-8"))["max_steps"] if state is not None and state.is_file() else 0
+    if 0 < training.max_steps < planned:
         raise InputError(
-            f"{folder}: was begun with {decides} {shown(earlier[decides])}, found {shown(given[decides])}; a resumed run may "
-            "be longer, not shorter"
+            f"{point}: is of a run of {planned:,} steps, found max_steps {training.max_steps}; a resumed run may be longer, not "
+            "shorter"
+        )
+    epochs = earlier.get("num_train_epochs") or 0
+    if training.max_steps <= 0 and (earlier.get("max_steps") or -1) <= 0 and training.num_train_epochs < epochs:
+        raise InputError(
+            f"{folder}: was begun with num_train_epochs {epochs:g}, found {training.num_train_epochs:g}; a resumed run may be "
+            "longer, not shorter"
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from sentence_transformers import SentenceTransformerTrainingArguments
+from transformers import Trainer
 
 from recipes import italian_kge, sapbert
 from st_biomed.errors import InputError
@@ -61,7 +62,7 @@ def test_a_run_is_not_resumed_with_fewer_steps(whole: Path, tiny_bert_folder: Pa
     """Catches a record of fewer steps than were taken."""
     out = left_by(whole, tmp_path)
     with pytest.raises(
-        InputError, match="was begun with max_steps 4, found 3; a resumed run may be longer, not shorter"
+        InputError, match="is of a run of 4 steps, found max_steps 3; a resumed run may be longer, not shorter"
     ):
         run(tiny_bert_folder, out, "--max_steps", 3, "--ema_decay", 0.5, "--resume_from_checkpoint", "true")
 
@@ -74,6 +75,22 @@ def test_seeds_begin_anew_where_the_first_checkpoint_is_not_whole(
     run(tiny_bert_folder, tmp_path / "out", "--max_steps", 2, "--seeds", 1, "--resume_from_checkpoint", "true")
     assert (tmp_path / "out" / "seed-1" / "run.json").is_file()
     assert "passed over: " in capsys.readouterr().out
+
+
+def test_a_run_by_epochs_is_not_resumed_behind_its_end(whole: Path, tiny_bert_folder: Path, tmp_path: Path) -> None:
+    """Catches weights of more steps than the epochs have, released as those of the epochs."""
+    out = left_by(whole, tmp_path)
+    with pytest.raises(InputError, match="the checkpoint has 4 steps, this run [123]; a resumed run may be longer"):
+        run(
+            tiny_bert_folder,
+            out,
+            *("--num_train_epochs", 0.01, "--ema_decay", 0.5, "--resume_from_checkpoint", "true"),
+        )
+
+
+def test_the_trainer_has_the_method_that_ends_a_finished_run() -> None:
+    """Catches a version of transformers in which the end of a resumed run goes unnoticed."""
+    assert callable(Trainer._run_epoch)
 
 
 @pytest.mark.parametrize("aside", [False, True])

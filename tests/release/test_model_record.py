@@ -62,12 +62,12 @@ def test_a_checkpoint_has_the_record_of_its_run(kept: Path, tmp_path: Path, tiny
     assert record_of(checkpoint) is None, "of a training of others"
     (checkpoint / CHECKPOINT_FILES).write_text("{}")
     with pytest.raises(
-        InputError, match=r"checkpoint-2: is a checkpoint without the record of its run \(.*begun.json\)"
+        InputError, match=r"checkpoint-2: is a checkpoint whose run's record is not beside it \(.*begun.json\)"
     ):
         RunRecord("hiprbert", str(checkpoint), {}, 0, [])
     shutil.copy(tmp_path / "out" / "run.json", kept.parent / BEGUN)
     (stage,) = RunRecord("hiprbert", str(checkpoint), {}, 0, []).to_dict()["earlier"]
     assert stage["terminologies"] == record_of(tmp_path / "out")["terminologies"]
     aside = checkpoint.rename(kept.parent / "earlier-checkpoint-2")
-    with pytest.raises(InputError, match="without the record of its run"):
+    with pytest.raises(InputError, match="is a checkpoint whose run's record is not beside it"):
         record_of(aside)

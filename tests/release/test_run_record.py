@@ -152,6 +152,12 @@ class Color(StrEnum):
         ("obo:/srv/alice b/x.obo?scopes=EXACT", "obo:x.obo?scopes=EXACT"),
         ("obo:../alice/x.obo", "obo:x.obo"),
         ("name=~/alice/x.csv", "name=x.csv"),
+        (
+            "icd9cm:/srv/a b/codes.txt?tabular=/srv/c/Dtab12.txt&parts=true",
+            "icd9cm:codes.txt?tabular=Dtab12.txt&parts=true",
+        ),
+        ("--models=/a/b/m1,/a/b/m2", "--models=m1,m2"),
+        ("snomed:../release?roots=1/2", "snomed:release?roots=1/2"),
         ("[/srv/alice/x.csv, /srv/bob/y.csv]", "[x.csv, y.csv]"),
         ("https://zorb.example/a/b", "https://zorb.example/a/b"),
         ("sentence-transformers/all-MiniLM-L6-v2", "sentence-transformers/all-MiniLM-L6-v2"),

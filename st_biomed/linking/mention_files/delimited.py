@@ -12,7 +12,7 @@ from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, Men
 TEXT = ["text"]
 """The column of plain text where it becomes a table."""
 
-_QUOTED = re.compile(r'"[^"]*"')
+_QUOTED = re.compile(r'"[^"]*(?:"|$)')
 _LONE_RETURN = re.compile(r"\r+[^\r\n]")
 _BREAKS = re.compile(r"[\t\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+")
 
@@ -69,7 +69,7 @@ def header_of(lines: RawLines, column: str) -> tuple[int, str]:
 
 def _check_ends(name: str, number: int, line: str) -> None:
     """Refuse a first line that is many: old Macintosh files have no line feed."""
-    if _LONE_RETURN.search(_QUOTED.sub("", line)):
+    if _LONE_RETURN.search(_QUOTED.sub('""', line)):
         raise InputError(f"{name}:{number}: lines end in a carriage return alone; convert the file")
 
 

@@ -37,11 +37,16 @@ _KNOWN = {
 _OBO = re.compile(r"purl\.obolibrary\.org/obo/([A-Za-z][A-Za-z0-9]*)(?:[./].*)?", re.ASCII)  # .owl, .obo, .json, .fhir
 _SCHEME = re.compile(r"^[a-z]+://")
 _CC0 = re.compile(
-    r"^CC0(?:[- ]1\.0)?$|\b(?:available|dedicated|distributed|licensed|published|released) under "
-    r"(?:(?:an?|the|terms|of|creative|commons|zero|universal|public|domain|dedication|license|\() ?)*CC0\b",
+    r"^(?:licen[cs]e: ?|public domain[, (]+)?CC0(?:[- ]1\.0)?(?: universal| license|\)|\.| \(CC0 1\.0\)| public domain dedication)*$"
+    r"|\b(?:available|dedicated|distributed|licensed|published|released)(?: (?:in)?to the public domain)? (?:under|as) "
+    r"(?:(?:an?|the|terms|of|creative|commons|zero|universal|public|domain|dedication|license|\"no rights reserved\"|\() ?)*CC0\b",
     re.I,
 )
-_RESTRICTED = re.compile(r"\bnot\b|all rights reserved|\bcontent from\b|\bcopyright\b.*\bcopyright\b", re.I)
+_RESTRICTED = re.compile(
+    r"\bnot (?:available|covered|for|included|licensed|released|under)\b|all rights reserved|\bcontent from\b"
+    r"|\bcopyright (?:\u00a9|\(c\)|\d{4}).*\bcopyright (?:\u00a9|\(c\)|\d{4})",
+    re.I,
+)
 _CREATIVE_COMMONS = re.compile(r"creativecommons\.org/(?:licenses|publicdomain)/\S+")
 _LICENSE_SHOWN = 100  # characters of a copyright statement
 

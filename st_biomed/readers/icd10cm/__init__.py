@@ -69,8 +69,8 @@ def records(
             subcategories, some of which have no other synonym (I10). ``"all"``: also those of chapters and blocks,
             which describe their scope and are not names. ``"none"``.
         coder_notes: Whether notes that are written for coders are synonyms: "Conditions classifiable to C50.-", "Use two
-            codes if both a vertical and transverse fracture are present", and the inclusion terms of blocks. Figures
-            that were measured before this option existed have them; off by default. For the tabular list.
+            codes if both a vertical and transverse fracture are present". Off by default. Before this option existed these
+            notes were always read as names; ``coder_notes=true`` reproduces figures of that time. For the tabular list.
         short_names: Whether the abbreviated names of an order file or a table are synonyms; off by default.
         valid_codes: For the XML with ``extensions``: a text file that lists the valid codes, because a few extensions
             in the XML do not exist. By default, the package's own list for the package's XML, otherwise all codes that

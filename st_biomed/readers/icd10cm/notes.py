@@ -9,7 +9,7 @@ from st_biomed.readers._coder_notes import BY_CODES, INSTRUCTIONS
 # How to code, what "screening" means, and references to the conditions that the codes below a category list.
 _INSTRUCTION = re.compile(
     r"^(?:categories|codes also|these codes|this (?:category|code)|the following (?:category|codes)|the listed conditions"
-    r"|the selection|use two|screening is|usually implies)|\bshould be (?:coded|recorded)|\bcode to\b|\bthis code is\b",
+    r"|the selection|use two|screening is|usually implies)|\bshould be (?:coded|recorded)|\bcode to\b|\bthis code is\b|\bis only for use\b",
     re.I,
 )
 # Codes as such look like parts of names (O157:H7, B12, LGMD R12): they have a point, a range, or words before them.

@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 from st_biomed.errors import InputError
 from st_biomed.files.gzipped import open_decompressed
-from st_biomed.readers._coder_notes import INSTRUCTIONS
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
 from st_biomed.readers.icd10cm.notes import coder_note
 from st_biomed.records import Parent, Record, Tally
@@ -110,14 +109,11 @@ class Tabular:
             yield from self.extended(code, title, seventh)
 
     def synonyms(self, node: ElementTree.Element) -> list[str]:
-        """The notes of an element that are names; those for coders are tallied, and inclusion terms of a block are such."""
+        """The notes of an element that are names; those for coders are tallied."""
         terms = [note.text or "" for note in node.iterfind("inclusionTerm/note")]
         included = [note.text or "" for note in node.iterfind("includes/note")] if node.tag in self.includes else []
         if self.coder_notes:
             return [*terms, *included]
-        if node.tag != "diag":
-            self.tally.read_dropped(INSTRUCTIONS, len(terms))
-            terms = []
         names = []
         for note in (*terms, *included):
             if reason := coder_note(note.strip()):
