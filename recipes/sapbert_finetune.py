@@ -101,6 +101,8 @@ def train(recipe: FinetuningArguments, training: SentenceTransformerTrainingArgu
     recipe.check_distillation()
     recipe.check_hard_negatives()
     benchmark = read_benchmark_settings(recipe.linking, LinkingSettings)
+    if benchmark.test in recipe.train_splits:
+        raise InputError(f"train_splits: {benchmark.test} is measured, and would be trained on; leave it out")
     training.num_train_epochs = training.num_train_epochs or EPOCHS.get(benchmark.format, 3)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size = 2, 2
@@ -161,8 +163,6 @@ def run(
     set_seed(training.seed)
 
     # Read.
-    if benchmark.test in recipe.train_splits:
-        raise InputError(f"train_splits: {benchmark.test} is measured, and would be trained on; leave it out")
     dataset = benchmark.prepared(raw)
     pairs = mention_pairs(dataset, recipe.train_splits)
 

@@ -99,18 +99,20 @@ class StageFolders:
         anew = recipe.stage == "all" and recipe.overwrite
         kept = self.terminology
         with training.main_process_first(desc="terminology"):
+            if recipe.earlier:  # the folder of another run, which is only read
+                if Terminology.load(kept).digest != terminology.digest:
+                    raise InputError(
+                        f"{kept}: the run of --earlier had another terminology; give that of this run, or choose another --earlier"
+                    )
+                return terminology
             began = [name for name in ("vocabulary", "kge", "injected") if (self.folder / name).exists()]
-            if recipe.earlier:  # of another run, which is read only
-                began = began or [recipe.earlier]
             if began and not anew and (kept / "terminology.json").is_file():
                 if Terminology.load(kept).digest != terminology.digest:
-                    remedy = "choose another output_dir, or run all stages anew: --stage all --overwrite true"
-                    if recipe.earlier:
-                        remedy = "give the terminology of that run, or choose another --earlier"
                     raise InputError(
-                        f"{kept}: the earlier stages ({', '.join(began)}) had another terminology; {remedy}"
+                        f"{kept}: the earlier stages ({', '.join(began)}) had another terminology; choose another "
+                        "output_dir, or run all stages anew: --stage all --overwrite true"
                     )
-            elif training.should_save and not recipe.earlier:
+            elif training.should_save:
                 terminology.save(kept)
         return terminology
 

@@ -34,6 +34,8 @@ from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
 from st_biomed.training.same_run import AVERAGING, check_same
 
+_SET_ASIDE = re.compile(r"earlier-phases(-\d+)?")
+
 
 @dataclass
 class Phases:
@@ -195,7 +197,7 @@ class Phases:
             own.save(draft)
         shutil.rmtree(work, ignore_errors=True)
         for path in self.folder.parent.glob(f"earlier-{self.folder.name}*"):
-            if path.is_dir() and re.fullmatch(rf"earlier-{self.folder.name}(-\d+)?", path.name):
+            if path.is_dir() and _SET_ASIDE.fullmatch(path.name):
                 shutil.rmtree(path)
 
 

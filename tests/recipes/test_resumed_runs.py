@@ -127,7 +127,7 @@ def test_the_folder_of_another_run_is_only_read(tiny_bert_folder: Path, tmp_path
     earlier = tmp_path / "earlier"
     Terminology.read("toy").subset(below=["TOY:D0"]).save(earlier / "terminology")
     before = Terminology.load(earlier / "terminology").digest
-    with pytest.raises(InputError, match="had another terminology"):
+    with pytest.raises(InputError, match="the run of --earlier had another terminology"):
         italian_kge.main(
             [
                 *map(str, (CONFIGS / "italian_kge_smoke.yaml", "--stage", "contrastive", "--loss", "v2")),

@@ -121,7 +121,8 @@ def test_a_selection_of_rows_in_another_order_is_what_it_holds():
     chosen = np.random.default_rng(0).permutation(labels[labels % 3 > 0])
     dataset = definitions_dataset(terminology).select(chosen)
     for batch in batches(sampler(terminology, 10, dataset=dataset)):
-        concepts_of(terminology, [dataset[row]["label"] for row in batch])
+        held = [dataset[row]["label"] for row in batch]
+        assert set(held) <= {*chosen.tolist()} and len(concepts_of(terminology, held)) == 5
 
 
 def test_the_batches_are_pickled_without_the_terminology():
