@@ -2,9 +2,9 @@
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
 # SEEDS has the seeds ("0 1 2"), WORKERS the number of releases or ablations that are trained at once, CELLS the ablations (all of them).
-# Usage: bash evaluation/open_encoder.sh [all | data | train | share | alone | longer | scorecard | releases | curve | ablations | controls]
+# Usage: bash evaluation/open_encoder.sh [all | data | train | share | alone | longer | scorecard | unseen | biolord | releases | curve | ablations | controls]
 set -euo pipefail
-known="all data train share alone longer scorecard releases curve ablations controls"
+known="all data train share alone longer scorecard unseen biolord releases curve ablations controls"
 if [[ " $known " != *" ${1:-all} "* ]]; then
     echo "no step $1: $known" >&2
     exit 2
@@ -63,9 +63,15 @@ alone() { # an encoder of each seed on the hierarchy alone, as those of --alone 
         train hierarchy "$seed" --runs 1 --keep_trained true --corpus none --parts hierarchy --shares 1 --distillation 0 --max_steps 267
     done
 }
+unseen="-b out/looser/looser-hp.yaml -b out/looser/looser-uberon.yaml -b out/drug_indications/drug_indications.yaml"
+unseen() { # writes these benchmarks
+    python evaluation/looser_synonyms.py obograph "$ST_BIOMED_DATA"/ontologies/hp.v2024-04-26.json.gz HP: out/open_terminology out/looser
+    python evaluation/looser_synonyms.py obo "$ST_BIOMED_DATA"/ontologies/uberon.2015-04-23.obo.gz UBERON: out/open_terminology out/looser
+    python evaluation/drug_indications.py out/drug_indications
+}
 case "${1:-all}" in
 all)
-    for step in train share alone longer scorecard releases curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
+    for step in train share alone longer scorecard unseen biolord releases curve ablations controls; do bash evaluation/open_encoder.sh "$step"; done
     ;;
 data) ;;
 train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
@@ -78,6 +84,23 @@ scorecard) # every benchmark that has its data, of the release; one or two of ea
     scorecard scorecard released=$out/released
     # shellcheck disable=SC2046
     slow=ncbi_disease few runs $(models full)
+    ;;
+unseen) # synonyms of other scopes than exact, which no training reads, and drugs with their diseases: the release and the run of each seed
+    unseen
+    # shellcheck disable=SC2046
+    scorecard unseen released=$out/released $(models full) $unseen
+    ;;
+biolord) # BioLORD's three phases on the same terminology, from the same base, with each seed; beside the release, where neither trained on what is measured
+    for seed in $seeds; do
+        if ! trained $out/biolord-"$seed" out/open_terminology; then
+            python recipes/biolord.py recipes/configs/biolord_open.yaml --disable_tqdm true --seed "$seed" \
+                --output_dir $out/biolord-"$seed" --overwrite true --cache_dir $out/evaluation/vectors
+        fi
+    done
+    unseen
+    # shellcheck disable=SC2046
+    scorecard biolord released=$out/released $(models biolord) $unseen $(printf -- "-b %s " ncbi_disease mayosrs \
+        umnsrs_similarity_modified umnsrs_relatedness_modified relations_ncit)
     ;;
 releases) # three releases of the configuration, each of three runs with seeds of its own, on the dev parts and, with the average of all nine runs, on every benchmark that has its data
     for seed in 0 1 2 3 4 5 6 7 8; do echo "full-$seed: {arguments: --seed $seed, shares: [$share]}"; done >$out/releases.yaml

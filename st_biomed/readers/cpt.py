@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -119,6 +119,19 @@ def records(  # noqa: PLR0913 - the differences between users' tables
             tally.drop("repeated parents of a code")
         elif parent:
             parents[code, parent] = line
+    yield from _hierarchy(path, name, names, parents, left_out, missing, tally)
+
+
+def _hierarchy(
+    path: Path,
+    name: str,
+    names: Container[str],
+    parents: Mapping[tuple[str, str], int],
+    left_out: Container[str],
+    missing: str,
+    tally: Tally,
+) -> Iterator[Record]:
+    """The parents between described codes and grouping nodes; ``parents`` has the line of each code and its parent."""
     nameless = grouping_nodes(names, parents) if missing == "group" else set()
     for (code, parent), line in parents.items():
         if missing == "group" and not _CURIE_PART.fullmatch(parent):

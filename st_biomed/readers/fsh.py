@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from st_biomed.errors import InputError
@@ -71,58 +72,70 @@ def records(
     if path is None:
         raise InputError("reader 'fsh' needs the path of a code system in FHIR Shorthand, e.g. icd9cm.fsh")
     repairs, language = _repairs(replace), language_of("language", language)
-    about: dict[str, str] = {}
-    names: dict[str, str] = {}
-    definitions: dict[str, str] = {}
-    parents: list[tuple[str, str]] = []
-    nested: list[str] = []  # the last code of each level of indentation
+    system = _CodeSystem()
     for line, indentation, rule in _rules(path):
         where = f"{path}:{line}"
+        header = _HEADER.fullmatch(rule)
         if rule.startswith("Alias:"):
             tally.read_dropped("aliases")
-            continue
-        header = _HEADER.fullmatch(rule)
-        if not rule.startswith("*") and header:
-            _take_header(where, about, *header.groups())
-            continue
-        if "CodeSystem" not in about:
+        elif header and not rule.startswith("*"):
+            _take_header(where, system.about, *header.groups())
+        elif "CodeSystem" not in system.about:
             raise InputError(f"{where}: expected 'CodeSystem: NAME', found {rule[:40]!r}")
-        tally.read()
-        if version := _VERSION.fullmatch(rule):
-            about["version"] = version[1]
-        if _METADATA.match(rule):
-            tally.drop("metadata and properties")
-            continue
+        elif _METADATA.match(rule):
+            if version := _VERSION.fullmatch(rule):
+                system.about["version"] = version[1]
+            tally.read_dropped("metadata and properties")
+        else:
+            system.take_concept(where, indentation, rule, repairs)
+            tally.read_kept()
+    if not system.names:
+        raise InputError(f"{path}: no code found; expected 'CodeSystem: NAME' and lines like * #1 \"name\"")
+    tally.read_kept(len(system.definitions))
+    about = system.about
+    source = name or re.sub(r"[^\w.-]+", "_", about.get("Id", about["CodeSystem"])).upper()
+    title = single_spaced(about.get("Title", "").strip('"')) or about["CodeSystem"]
+    prefix = prefix or source
+    if prefix != source:
+        yield SourceInfo(prefix, prefix, "", license, "not stated")
+    yield SourceInfo(source, title, about.get("version", ""), license, "not stated")
+    for code, display in system.names.items():
+        yield Term(f"{prefix}:{code}", display, "preferred", language, source)
+    for code, definition in system.definitions.items():
+        yield Definition(f"{prefix}:{code}", definition, language, source)
+    for code, above in system.parents:
+        yield Parent(f"{prefix}:{code}", f"{prefix}:{above}", source)
+
+
+@dataclass
+class _CodeSystem:
+    """What is read so far: the headers, display and definition of each code, and pairs of a code and its parent."""
+
+    about: dict[str, str] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+    definitions: dict[str, str] = field(default_factory=dict)
+    parents: list[tuple[str, str]] = field(default_factory=list)
+    nested: list[str] = field(default_factory=list)
+    """The last code of each level of indentation."""
+
+    def take_concept(self, where: str, indentation: str, rule: str, repairs: Mapping[str, str]) -> None:
+        """Add the concept of a rule."""
         code, display, definition, above = _concept(where, rule)
-        level = _level(where, indentation, len(nested))
+        level = _level(where, indentation, len(self.nested))
         if level and not above:
-            above = nested[level - 1]
-        nested[level:] = [code]
-        if code in names:
+            above = self.nested[level - 1]
+        self.nested[level:] = [code]
+        if code in self.names:
             raise InputError(f"{where}: code {code} is listed twice")
-        if above and above not in names:
+        if above and above not in self.names:
             raise InputError(f"{where}: {code} is below {above}, which is not listed before it")
         for garbled, meant in repairs.items():
             display, definition = display.replace(garbled, meant), definition.replace(garbled, meant)
-        names[code] = display
+        self.names[code] = display
         if definition:
-            definitions[code] = definition
-            tally.read_kept()
-        parents += [(code, above)] if above else []
-        tally.keep()
-    if not names:
-        raise InputError(f"{path}: no code found; expected 'CodeSystem: NAME' and lines like * #1 \"name\"")
-    source = name or re.sub(r"[^\w.-]+", "_", about.get("Id", about["CodeSystem"])).upper()
-    title = single_spaced(about.get("Title", "").strip('"')) or about["CodeSystem"]
-    if prefix and prefix != source:
-        yield SourceInfo(prefix, prefix, "", license, "not stated")
-    yield SourceInfo(source, title, about.get("version", ""), license, "not stated")
-    for code, display in names.items():
-        yield Term(f"{prefix or source}:{code}", display, "preferred", language, source)
-    for code, definition in definitions.items():
-        yield Definition(f"{prefix or source}:{code}", definition, language, source)
-    for code, above in parents:
-        yield Parent(f"{prefix or source}:{code}", f"{prefix or source}:{above}", source)
+            self.definitions[code] = definition
+        if above:
+            self.parents.append((code, above))
 
 
 def _repairs(replace: str) -> Mapping[str, str]:
