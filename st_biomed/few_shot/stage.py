@@ -61,6 +61,13 @@ class StageSettings:
             "mean of the training names (the published code), or of all names (2.2, Eq. 3)", one_of(*PROTOTYPES)
         ),
     )
+    average: float = field(
+        default=1.0,
+        metadata=about(
+            "share of a trained stage's output; the rest is its input, so that less of it is lost; 1 for the paper's encoder",
+            within("[0, 1]"),
+        ),
+    )
     lookback: int = field(default=10, metadata=about("epochs of the stopping rule (the published code)", COUNT))
     ambiguous: str = field(
         default="error", metadata=about("handling of a name under two concepts: error or drop", one_of(*AMBIGUOUS))
@@ -72,7 +79,7 @@ class TrainedStage:
     """A stage after training.
 
     Attributes:
-        module: The module with the weights of its best epoch; it takes vectors of length 1.
+        module: The module with the weights of its best epoch and the share of the settings; it takes vectors of length 1.
         best_epoch: Counted from 1.
         seconds: Wall time of the training.
     """
@@ -159,6 +166,7 @@ def train_stage(
     if not validation.losses:
         raise InputError("max_steps and num_train_epochs: training ends before every name is seen once")
     module.eval().requires_grad_(False)
+    module.share = settings.average  # not in training, whose losses are of the paper's encoder (Eq. 1)
     return TrainedStage(module, split, loss, validation.losses, validation.best_epoch, seconds)
 
 

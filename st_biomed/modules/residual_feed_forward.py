@@ -9,7 +9,7 @@ from sentence_transformers.base.modules.module import Module
 from torch import Tensor, nn
 from torch.nn.functional import dropout, relu
 
-from st_biomed.errors import InputError, check_dropout, check_integer
+from st_biomed.errors import InputError, check_dropout, check_integer, check_number
 from st_biomed.modules.hub_arguments import hub_arguments
 
 HIDDEN = 9600
@@ -37,6 +37,8 @@ class ResidualFeedForward(Module):
         width: D, the width of input and output.
         hidden: Width of the hidden layer.
         dropout: Dropout of the hidden layer, in training.
+        share: Share a of the paper's output in that of the module, the rest is the input, ``a f(u) + (1 - a) u``: what
+            averaging with a base model is for other encoders. 1 for the paper's encoder.
 
     Raises:
         InputError: An argument out of range, or vectors of another width.
@@ -45,10 +47,11 @@ class ResidualFeedForward(Module):
         - Fivez et al. 2021, Scalable few-shot learning of robust biomedical name representations (BioNLP), section 2.1.
     """
 
-    config_keys = ["width", "hidden", "dropout"]
+    config_keys = ["width", "hidden", "dropout", "share"]
 
-    def __init__(self, width: int, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
+    def __init__(self, width: int, hidden: int = HIDDEN, dropout: float = DROPOUT, share: float = 1.0) -> None:
         super().__init__()
+        self.share = check_number("share", share, least=0, most=1)
         for name, value in (("width", width), ("hidden", hidden)):
             check_integer(name, value)
         self.width, self.hidden, self.dropout = width, hidden, check_dropout("dropout", dropout)
@@ -65,7 +68,7 @@ class ResidualFeedForward(Module):
         hidden = relu(self.first(vectors))
         if self.training and self.dropout:
             hidden = _dropped(hidden, self.dropout)
-        features["sentence_embedding"] = (self.second(hidden) + vectors) / 2
+        features["sentence_embedding"] = (self.share * self.second(hidden) + (2 - self.share) * vectors) / 2
         return features
 
     def get_embedding_dimension(self) -> int:

@@ -72,6 +72,14 @@ def test_the_settings_reach_the_loss(arguments):
     assert config["negatives"] == "wu2017" and stage.module.dropout == 0.1
 
 
+def test_the_share_of_a_stage_does_not_change_its_training(arguments):
+    """Catches a network that is trained for another share than that of Eq. 1."""
+    whole, part = stage_of(arguments), stage_of(arguments, average=0.3)
+    assert (whole.module.share, part.module.share) == (1, 0.3)
+    assert torch.equal(whole.module.second.weight, part.module.second.weight)
+    assert whole.validation_losses == part.validation_losses
+
+
 def test_stages_are_applied_one_after_the_other_and_once_to_a_text():
     """By hand; catches a second stage whose input is not brought to length 1, and vectors that are made again."""
     calls = []

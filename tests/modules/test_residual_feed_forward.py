@@ -28,6 +28,16 @@ def test_the_output_is_the_average_of_network_and_input():
     assert torch.equal(out, torch.tensor([[2.125, 1.0]]))
 
 
+@pytest.mark.parametrize("share", [0, 0.25, 1])
+def test_a_share_averages_the_output_with_the_input(share):
+    """Against the module of the paper; catches the two shares in the other order, and the half of Eq. 1 counted twice."""
+    module, vectors = ResidualFeedForward(4, hidden=6).eval(), torch.randn(3, 4)
+    whole = module({"sentence_embedding": vectors})["sentence_embedding"]
+    module.share = share
+    out = module({"sentence_embedding": vectors})["sentence_embedding"]
+    torch.testing.assert_close(out, share * whole + (1 - share) * vectors)
+
+
 def test_sizes_are_the_papers():
     module = ResidualFeedForward(384)
     assert (module.hidden, module.dropout, module.get_embedding_dimension()) == (9600, 0.5, 384)
@@ -72,13 +82,13 @@ def test_dropout_leaves_out_its_share_and_scales_the_rest(dtype):
 
 def test_a_stack_is_saved_and_loaded(tiny_bert, tmp_path):
     """Catches a module that forgets a size, or weights that are drawn anew."""
-    modules = [*tiny_bert, Normalize(), ResidualFeedForward(16, 30, 0.25), ResidualFeedForward(16, hidden=8)]
+    modules = [*tiny_bert, Normalize(), ResidualFeedForward(16, 30, 0.25, 0.6), ResidualFeedForward(16, hidden=8)]
     model = SentenceTransformer(modules=modules, device="cpu")
     assert model.get_embedding_dimension() == 16
     model.save_pretrained(str(tmp_path), create_model_card=False)
     loaded = SentenceTransformer(str(tmp_path), device="cpu", trust_remote_code=True)
     assert isinstance(loaded[3], ResidualFeedForward)
-    assert [(m.hidden, m.dropout) for m in list(loaded)[3:]] == [(30, 0.25), (8, 0.5)]
+    assert [(m.hidden, m.dropout, m.share) for m in list(loaded)[3:]] == [(30, 0.25, 0.6), (8, 0.5, 1)]
     assert np.array_equal(loaded.encode(NAMES), model.encode(NAMES))
 
 
@@ -102,6 +112,7 @@ def test_half_precision():
         ({"width": 4, "hidden": 2.5}, r"hidden must be an integer of at least 1, found 2\.5"),
         ({"width": 4, "dropout": 1}, "dropout must be at least 0 and below 1, found 1"),
         ({"width": 4, "dropout": float("nan")}, "dropout must be at least 0 and below 1, found nan"),
+        ({"width": 4, "share": 1.5}, r"share must be .*1.*, found 1\.5"),
     ],
 )
 def test_wrong_arguments(arguments, message):

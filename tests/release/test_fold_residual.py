@@ -68,9 +68,10 @@ def test_one_stage_and_three_load_without_this_package(tiny_bert, tmp_path):
     assert np.abs(moved).max() > 0.1  # the stages do something
 
 
-def test_the_papers_size_is_exact_for_any_input():
-    """Catches a fold that is right for vectors of length 1 or positive numbers only, at D = 384 and 9600 hidden."""
-    module = ResidualFeedForward(384).eval()
+@pytest.mark.parametrize("share", [1, 0.3])
+def test_the_papers_size_is_exact_for_any_input(share):
+    """Catches a fold that is right for vectors of length 1 or positive numbers only, at D = 384 and 9600 hidden, or for a whole share."""
+    module = ResidualFeedForward(384, share=share).eval()
     vectors = torch.cat(
         [torch.nn.functional.normalize(torch.randn(20, 384)), torch.zeros(1, 384), -torch.ones(1, 384)]
     )
