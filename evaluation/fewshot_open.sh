@@ -7,8 +7,8 @@
 # A cell is one input with one seed; a finished cell is skipped, so a stopped command goes on. Tables merge the cells.
 # Usage: [SEEDS="0 1 2 3 4"] [SHOTS="1 3 5 10 15"] bash evaluation/fewshot_open.sh [STAGE [further arguments of the recipe]]
 # SLOW="" leaves out linking and trees, which are measured with the largest number of shots; the paper has relatedness alone.
-# Stages: all, vectors (word vectors), minilm, words (cells and tables of an input), tables, evaluate (the released encoder, that
-# of the first seed, beside its input).
+# Stages: all, vectors (word vectors), minilm, words (cells and tables of an input), averaged (MiniLM with 15 names, each stage
+# averaged with its input), tables, evaluate (the released encoder, that of the first seed, beside its input).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
@@ -66,6 +66,10 @@ words)
     vectors
     run words $out/text.bin "$@"
     ;;
+averaged)
+    shots=(15)
+    for share in 0.25 0.5; do run minilm-average-$share $minilm --average $share "$@"; done
+    ;;
 tables) for name in minilm words; do if [ -d $out/$name ]; then tables $name; fi; done ;;
 evaluate) evaluate ;;
 all)
@@ -73,9 +77,10 @@ all)
     vectors
     run words $out/text.bin "$@"
     evaluate
+    bash evaluation/fewshot_open.sh averaged "$@"
     ;;
 *)
-    echo "unknown stage '$what': all, vectors, minilm, words, tables, evaluate" >&2
+    echo "unknown stage '$what': all, vectors, minilm, words, averaged, tables, evaluate" >&2
     exit 2
     ;;
 esac
