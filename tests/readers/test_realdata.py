@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import gzip
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from st_biomed.linking_data.held_out_translations import hold_out_translations
@@ -183,6 +185,9 @@ def test_the_open_sources_make_one_terminology(realdata: Path) -> None:
     assert (whole.n_concepts, whole.n_texts, whole.n_definitions) == (241_220, 666_510, 82_333)
     assert (whole.parents.num_rows, whole.relations.num_rows) == (313_161, 459_008)
     assert (case["names"], case["too many"]) == (129_079, 68_740)
+    several = np.flatnonzero(whole.text_concepts.counts > 1)
+    shared = {pair for text in several for pair in combinations(sorted(whole.text_concepts.row(text)), 2)}
+    assert (len(several), len(shared)) == (35_697, 41_860)
     assert made.report["cycles"]["parents"] == 78
     assert made.report["cycles"]["before"] == 2
     # "Penicillin", the short title of a history of allergy, and the substance of a therapy
