@@ -152,6 +152,11 @@ def bergamot_readings(recipe: Any) -> list[str]:
     """Sentences on BERGAMOT's text loss, and on its graph if there is one."""
     sentences = [
         "the multi-similarity loss (2, 50, .5) with the triplet miner of SapBERT (.2), mined anew in every term"
+        + (
+            ""
+            if recipe.intermodal_miner or recipe.graph == "none"
+            else " but the intermodal one, where all pairs count"
+        )
     ]
     if recipe.graph != "none":
         if recipe.neighborhood == "shuffled":
@@ -165,6 +170,7 @@ def bergamot_readings(recipe: Any) -> list[str]:
         sentences += [
             f"a text is paired with the graph of {'the other view' if recipe.cross_view else 'its own view'}",
             "each view has a corruption of its own",
+            "neighbors are drawn, not edges: several relations to a neighbor do not make it likelier",
             f"lambda of deep graph infomax is {recipe.dgi_weight:g}",
         ]
     return [*sentences, *distillation_readings(recipe)]
