@@ -170,9 +170,10 @@ def bergamot_readings(recipe: Any) -> list[str]:
         sentences += [
             f"a text is paired with the graph of {'the other view' if recipe.cross_view else 'its own view'}",
             "each view has a corruption of its own",
-            "neighbors are drawn, not edges: several relations to a neighbor do not make it likelier",
             f"lambda of deep graph infomax is {recipe.dgi_weight:g}",
         ]
+        if recipe.neighborhood != "none":
+            sentences.append("neighbors are drawn, not edges: several relations to a neighbor do not make it likelier")
     return [*sentences, *distillation_readings(recipe)]
 
 
