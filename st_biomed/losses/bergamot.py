@@ -66,6 +66,8 @@ class BergamotLoss(nn.Module):
         text_weight: Weight of the loss between names.
         relation: An additional relation loss, which BERGAMOT does not have.
         relation_weight: Weight of the relation loss.
+        intermodal_miner: Whether pairs are mined in the intermodal loss; otherwise all of its pairs count, as in GEBERT's
+            scripts of the attention network. Its script of GraphSAGE mines them.
         cross_view: Whether the intermodal loss pairs a text with the graph of the other view, as in GEBERT's paper.
         corruption: The ends that are permuted in a corrupted neighborhood: targets (``"trg"``) or sources (``"src"``)
             of edges.
@@ -101,6 +103,7 @@ class BergamotLoss(nn.Module):
         text_weight: float = 1.0,
         relation: RelationMarginLoss | None = None,
         relation_weight: float = 1.0,
+        intermodal_miner: bool = True,
         cross_view: bool = False,
         corruption: str = "trg",
         edgeless: bool = False,
@@ -131,7 +134,7 @@ class BergamotLoss(nn.Module):
         lookup = concept_lookup(lookup)
         self.loss = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=mask_same_text)
         self.node = MultiSimilarityLoss.from_preset(None, "bergamot", lookup=lookup, mask_same_text=False)
-        self.intermodal = IntermodalLoss(self.node, cross_view=cross_view)
+        self.intermodal = IntermodalLoss(self.node, cross_view=cross_view, mined=intermodal_miner)
         self.dgi = DeepGraphInfomaxLoss(graph_encoder.width) if graph_encoder and self.weights["dgi"] else None
         self.relation = relation
         self.corruption = check_name("corruption", corruption, CORRUPTIONS)
@@ -266,6 +269,7 @@ class BergamotLoss(nn.Module):
             if self.graph_encoder is None
             else {"kind": self.graph_encoder.kind, **self.graph_encoder.settings},
             "relation": None if self.relation is None else self.relation.get_config_dict(),
+            "intermodal_miner": self.intermodal.mined,
             "cross_view": self.intermodal.cross_view,
             "corruption": self.corruption,
             "edgeless": self.edgeless,

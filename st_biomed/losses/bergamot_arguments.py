@@ -28,6 +28,12 @@ class BergamotLossArguments(GraphArguments):
     node_weight: float = field(default=0.1, metadata=about("weight of the node-node loss (2); 0 for none", WEIGHT))
     intermodal_weight: float = field(default=0.1, metadata=about("weight of the intermodal loss (2); 0: none", WEIGHT))
     dgi_weight: float = field(default=0.1, metadata=about("lambda, weight of deep graph infomax (2); 0: none", WEIGHT))
+    intermodal_miner: bool = field(
+        default=True,
+        metadata={
+            "help": "mine the pairs of the intermodal loss, as those of the other losses; false: all pairs (GEBERT)"
+        },
+    )
     cross_view: bool = field(
         default=False,
         metadata={"help": "pair a text with the graph of the other view (GEBERT), not with that of its own view (2)"},
@@ -74,6 +80,7 @@ class BergamotLossArguments(GraphArguments):
             "intermodal_weight": self.intermodal_weight if encoder else 0.0,
             "dgi_weight": self.dgi_weight if encoder else 0.0,
             "relation_weight": self.relation_weight,
+            "intermodal_miner": self.intermodal_miner,
             "cross_view": self.cross_view,
             "corruption": self.corruption,
             "lookup": lookup,

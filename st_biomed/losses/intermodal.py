@@ -5,6 +5,8 @@ Its node-node loss is :class:`~st_biomed.losses.MultiSimilarityLoss` on the grap
 
 from __future__ import annotations
 
+from copy import copy
+
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError
@@ -18,24 +20,28 @@ class IntermodalLoss(nn.Module):
 
         1/2 ( MS([t^u; g^u]) + MS([t^v; g^v]) )
 
-    The two halves are mined separately. BERGAMOT's text, figure and code pair a text with the graph of its own view;
+    The two halves are mined separately, or not at all: GEBERT's scripts mine them for GraphSAGE and not for the attention
+    network. BERGAMOT's text, figure and code pair a text with the graph of its own view;
     GEBERT's paper pairs it with the graph of the other view.
 
     Args:
         pairs: The loss MS. A text and the graph vector of its node have the same label, so ``mask_same_text`` must be
             off.
         cross_view: Whether to pair ``t^u`` with ``g^v`` and ``t^v`` with ``g^u``.
+        mined: Whether the miner of ``pairs`` selects pairs; otherwise all pairs count: of every row, the text or graph vector
+            of the same concept, and all 2(B - 1) vectors of other concepts.
 
     Raises:
         InputError: A loss that masks pairs of identical text; no pair would be left.
     """
 
-    def __init__(self, pairs: MultiSimilarityLoss, *, cross_view: bool = False) -> None:
+    def __init__(self, pairs: MultiSimilarityLoss, *, cross_view: bool = False, mined: bool = True) -> None:
         super().__init__()
         if pairs.lookup is not None and pairs.mask_same_text:
             raise InputError("pairs must have mask_same_text=False: a text and its graph vector carry one label")
-        self.pairs = pairs
+        self.pairs = pairs if mined else _unmined(pairs)
         self.cross_view = cross_view
+        self.mined = mined
 
     def compute_loss_from_embeddings(self, texts: list[Tensor], graphs: list[Tensor], labels: Tensor) -> Tensor:
         """The loss of a batch.
@@ -54,3 +60,10 @@ class IntermodalLoss(nn.Module):
             for i, j in zip((0, 1), other)
         ]
         return (halves[0] + halves[1]) / 2
+
+
+def _unmined(pairs: MultiSimilarityLoss) -> MultiSimilarityLoss:
+    """The same loss on all pairs; ``pairs`` itself keeps its miner."""
+    every = copy(pairs)
+    every.miner = None
+    return every

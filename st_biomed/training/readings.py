@@ -152,6 +152,11 @@ def bergamot_readings(recipe: Any) -> list[str]:
     """Sentences on BERGAMOT's text loss, and on its graph if there is one."""
     sentences = [
         "the multi-similarity loss (2, 50, .5) with the triplet miner of SapBERT (.2), mined anew in every term"
+        + (
+            ""
+            if recipe.intermodal_miner or recipe.graph == "none"
+            else " but the intermodal one, where all pairs count"
+        )
     ]
     if recipe.graph != "none":
         if recipe.neighborhood == "shuffled":
@@ -167,6 +172,8 @@ def bergamot_readings(recipe: Any) -> list[str]:
             "each view has a corruption of its own",
             f"lambda of deep graph infomax is {recipe.dgi_weight:g}",
         ]
+        if recipe.neighborhood != "none":
+            sentences.append("neighbors are drawn, not edges: several relations to a neighbor do not make it likelier")
     return [*sentences, *distillation_readings(recipe)]
 
 

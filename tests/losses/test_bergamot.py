@@ -237,6 +237,6 @@ def test_what_does_not_fit_the_model_or_the_batch_is_one_line(tiny_bert):
 def test_config_tells_what_the_graph_was():
     config = BergamotLoss(None, encoder_of("rgcn"), cross_view=True).get_config_dict()
     assert config["graph_encoder"]["kind"] == "rgcn" and config["graph_encoder"]["n_relations"] == RELATIONS
-    assert config["dgi_weight"] == 0.1 and config["cross_view"] is True
+    assert config["dgi_weight"] == 0.1 and config["cross_view"] is True and config["intermodal_miner"] is True
     assert CachedBergamotLoss(None, encoder_of("sage")).get_config_dict()["mini_batch_size"] == 64
     assert parts(made(), NO_EDGES)["dgi"] == 0

@@ -6,6 +6,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -16,7 +17,10 @@ from tests.two_processes import in_two_processes
 
 pytestmark = pytest.mark.long
 
-CASES = ("sage", "rgcn", "gat", "cached", "one without edges")
+CASES = ("sage", "rgcn", "gat", "cached", "one without edges", "distilled", "distilled, cached")
+
+TEACHER = np.random.default_rng(5).normal(size=(4, 6))
+"""A row for each class."""
 
 # What each process has: rows of the texts, nodes with two targets first, and edges; not equally many.
 TARGETS = [torch.tensor([[0, 2], [1, 3]]), torch.tensor([[4, 6], [5, 7]])]
@@ -54,6 +58,7 @@ def learned(folder: str, case: str, batch: tuple[Any, list[str], Tensor], gather
 
     from st_biomed.losses.bergamot import BergamotLoss
     from st_biomed.losses.cached_bergamot import CachedBergamotLoss
+    from st_biomed.losses.distilled import with_distillation
     from st_biomed.losses.loss_parameters_callback import LossParametersCallback
     from st_biomed.losses.relation_margin import RelationMarginLoss
 
@@ -62,9 +67,11 @@ def learned(folder: str, case: str, batch: tuple[Any, list[str], Tensor], gather
     relation = RelationMarginLoss(16, RELATIONS)
     arguments: dict[str, Any] = {"relation": relation, "gather_across_devices": gather}
     kind: Any = BergamotLoss
-    if case == "cached":
+    if "cached" in case:
         kind, arguments = CachedBergamotLoss, {**arguments, "mini_batch_size": 3}  # 3 and 2 mini-batches
     loss = kind(model, encoder, **arguments).double()
+    if "distilled" in case:
+        loss = with_distillation(loss, TEACHER, weight=4.0)
     callback = LossParametersCallback(loss)
     arguments = SimpleNamespace(max_grad_norm=0.0, fp16=False)
     if gather:
@@ -88,8 +95,6 @@ def learned(folder: str, case: str, batch: tuple[Any, list[str], Tensor], gather
 
 def orders_of_both(sizes: list[int], draw: int) -> Tensor:
     """What the two processes draw in their first step, as one permutation."""
-    import numpy as np
-
     first, second = (np.random.default_rng([0, 0, rank, draw]).permutation(size) for rank, size in enumerate(sizes))
     return torch.from_numpy(np.concatenate([first, second + sizes[0]]))
 
@@ -111,6 +116,7 @@ def test_two_processes_learn_what_one_learns_from_all_targets(ranks, tiny_bert_f
     expected = learned(str(tiny_bert_folder), case, of_both(case), gather=False)
     names = {name.split(".")[0] for name in expected}
     assert {"model", "graph_encoder", "dgi", "relation", "part dgi", "part relation"} <= names
+    assert ("part distillation" in names) == ("distilled" in case)
     relation = [rank[case].pop("part relation") for rank in ranks]
     torch.testing.assert_close(sum(relation) / 2, expected.pop("part relation"), atol=1e-9, rtol=1e-9)
     for rank in ranks:

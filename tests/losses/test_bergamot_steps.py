@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
@@ -14,6 +15,7 @@ from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.loss_parameters_callback import own_parameters
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
+from st_biomed.losses.self_distillation import SelfDistillationLoss
 from tests.losses.bergamot_losses import KINDS, LABELS, TEXT_ONLY
 from tests.losses.graph_steps import (
     EDGES,
@@ -75,6 +77,21 @@ def test_the_cached_form_gives_the_gradients_of_the_uncached_one(tiny_bert, kind
     assert {"dgi.weight", "relation.relations"} < results[0][1].keys()
     assert any(name.startswith("graph_encoder") for name in results[0][1])
     torch.testing.assert_close(results[1], results[0], atol=1e-9, rtol=1e-9)
+
+
+def test_the_cached_form_has_the_gradients_of_the_uncached_one_with_distillation(tiny_bert):
+    """Catches a teacher whose rows go to the texts as they were sorted, and a distillation without a gradient."""
+    tiny_bert.double()
+    teacher = np.random.default_rng(5).normal(size=(4, 6))
+    results = []
+    for weight, arguments in ((4.0, {}), (4.0, {"mini_batch_size": 3}), (0.0, {})):
+        loss = (CachedBergamotLoss if arguments else BergamotLoss)(tiny_bert, encoder_of("gat"), **arguments).double()
+        if weight:
+            loss.add_distillation(SelfDistillationLoss(None, teacher, weight))
+        results.append(gradients(loss, loss, step_of(tiny_bert), LABELS))
+    torch.testing.assert_close(results[1], results[0], atol=1e-9, rtol=1e-9)
+    added = [(results[0][1][name] - gradient).abs().max() for name, gradient in results[2][1].items()]
+    assert max(added) > 1e-3
 
 
 def test_dropout_of_the_cached_form_is_the_same_in_both_passes(tiny_bert):

@@ -24,6 +24,7 @@ KINDS = (
     "self-distillation",
     "self-distillation, a share",
     "definitions with self-distillation, a share",
+    "definitions with self-distillation, a share, cached",
 )
 LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 
@@ -31,7 +32,7 @@ LABELS = torch.tensor([0, 1, 2, 0, 3, 1, 4, 4])
 def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
     """Value of the loss of these rows, and its gradient on a weight that the embeddings come from."""
     from st_biomed.losses.barlow_twins import BarlowTwinsLoss
-    from st_biomed.losses.distilled import DistilledLoss
+    from st_biomed.losses.distilled import CachedDistilledLoss, DistilledLoss
     from st_biomed.losses.info_nce import InfoNCELoss
     from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
     from st_biomed.losses.self_distillation import SelfDistillationLoss
@@ -54,19 +55,30 @@ def gradient(kind: str, rows: slice, gather: bool) -> tuple[Tensor, Tensor]:
         value = loss.compute_loss_from_embeddings(columns[:1], labels)
     elif kind.startswith("definitions"):
         toy = Terminology.read("toy", definitions=True, trees=2, depth=1)
-        loss = DistilledLoss(
-            None,
+        parts = (
             InfoNCELoss(None, miner=None, temperature=0.5, lookup=DefinitionLookup(toy), **options),
             SelfDistillationLoss(None, np.eye(len(toy.strings) + len(toy.definitions), 5), 2.0, share=0.5, **options),
         )
         texts = [[toy.concept_texts.row(row["concept"])[0], n] for n, row in enumerate(toy.definitions.to_pylist())]
         labels = torch.tensor([place + i * len(toy.strings) for pair in texts for i, place in enumerate(pair)])[rows]
+        if "cached" in kind:
+            return cached_gradient(CachedDistilledLoss(None, *parts, mini_batch_size=3), columns[0], labels, weight)
+        loss = DistilledLoss(None, *parts)
         value = loss.compute_loss_from_embeddings(columns[:1], labels)
     else:
         loss = BarlowTwinsLoss(None, 0.3, **options)
         columns = columns[:1] if "one" in kind else columns
         value = loss.compute_loss_from_embeddings(columns, labels)
     value.backward()
+    return value.detach(), weight.grad
+
+
+def cached_gradient(loss: nn.Module, rows: Tensor, labels: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The same of a cached loss, whose backward pass ends at the embeddings of each mini-batch."""
+    pieces = rows.split(loss.mini_batch_size)
+    leaves = [piece.detach().requires_grad_() for piece in pieces]
+    value = loss.calculate_loss([leaves], (labels, None), with_backward=True)
+    torch.autograd.backward(pieces, [leaf.grad for leaf in leaves])
     return value.detach(), weight.grad
 
 

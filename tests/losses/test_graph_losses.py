@@ -15,6 +15,7 @@ from st_biomed.losses.graph_batch import GraphBatch
 from st_biomed.losses.intermodal import IntermodalLoss
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
+from tests.losses.bergamot_losses import made, parts
 from tests.losses.graph_steps import CLASSES, EDGES, NODE_TEXTS, vectors
 from tests.losses.pair_batches import VECTORS, birds, text_ids
 
@@ -110,6 +111,37 @@ def test_intermodal_golden_number():
     labels = torch.tensor([[0, 0], [1, 1]])
     value = IntermodalLoss(pairs).compute_loss_from_embeddings([text, text], [graph, graph], labels)
     assert value.item() == pytest.approx(0.498811, abs=1e-6)
+
+
+@pytest.mark.parametrize("cross_view", [False, True])
+def test_intermodal_without_mining_by_a_loop(cross_view):
+    """GEBERT's attention network; catches pairs that are still mined, a mean over some rows, and a miner lost elsewhere."""
+    views = [vectors()[4 * i : 4 * i + 3].clone().requires_grad_() for i in range(3)]
+    views.append((views[1] + vectors()[11:14]).detach().requires_grad_())
+    text, graph = views[:2], views[2:]
+    expected = torch.zeros((), dtype=torch.float64)
+    for view in (0, 1):
+        rows = torch.cat([text[view], graph[1 - view if cross_view else view]])
+        rows = rows / rows.norm(dim=1, keepdim=True)
+        for i in range(6):
+            cosines = [rows[i] @ rows[j] for j in range(6)]
+            pull = sum(math.exp(1) * torch.exp(-2 * cosines[j]) for j in range(6) if j != i and j % 3 == i % 3)
+            push = sum(torch.exp(50 * (cosines[j] - 0.5)) for j in range(6) if j % 3 != i % 3)
+            expected = expected + (torch.log1p(pull) / 2 + torch.log1p(push) / 50) / 6 / 2
+    pairs = MultiSimilarityLoss.from_preset(None, "bergamot")
+    loss = IntermodalLoss(pairs, cross_view=cross_view, mined=False)
+    mined = IntermodalLoss(pairs, cross_view=cross_view)
+    found = loss.compute_loss_from_embeddings(text, graph, CLASSES[:3])
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(torch.autograd.grad(found, views), torch.autograd.grad(expected, views))
+    assert not torch.allclose(found, mined.compute_loss_from_embeddings(text, graph, CLASSES[:3]))
+
+
+def test_mining_is_left_out_of_the_intermodal_loss_alone():
+    """Catches an argument that does nothing, and one that takes the miner of the other losses away."""
+    found, mined = parts(made(intermodal_miner=False)), parts(made())
+    assert not torch.allclose(found.pop("intermodal"), mined.pop("intermodal"))
+    torch.testing.assert_close(found, mined)
 
 
 @pytest.mark.parametrize("cross_view", [False, True])

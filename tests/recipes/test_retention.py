@@ -263,3 +263,16 @@ def test_a_run_that_goes_on_ends_as_the_unbroken_one(
     unbroken, resumed = weights(whole), weights(again)
     assert all(torch.equal(tensor, resumed[name]) for name, tensor in unbroken.items())
     assert record(whole).get("averaging") == record(again).get("averaging")
+
+
+@pytest.mark.parametrize("name", ["bergamot", "hiprbert", "italian_kge, contrastive"])
+def test_a_run_with_a_teacher_goes_on_as_the_unbroken_one(name: str, sources: dict[str, Path], tmp_path: Path):
+    """Catches a teacher that was made from the weights of the checkpoint."""
+    steps = ("--smoke", "false", "--max_steps", 4, "--per_device_train_batch_size", 32, "--save_strategy", "steps", "--save_steps", 2, "--eval_strategy", "no")  # fmt: skip
+    given = (*steps, "--distillation", 100)
+    whole = ended(name, sources, tmp_path / "whole", *given)
+    checkpoint = whole.with_name(f"{whole.name}-training") / "checkpoint-2"
+    again = ended(name, sources, tmp_path / "again", *given, "--resume_from_checkpoint", checkpoint)
+    unbroken, resumed, began = weights(whole), weights(again), weights(began_from(name, sources, tmp_path))
+    assert all(torch.equal(tensor, resumed[key]) for key, tensor in unbroken.items())
+    assert not all(torch.equal(tensor, unbroken[key]) for key, tensor in began.items() if key in unbroken)

@@ -141,7 +141,8 @@ def records(  # noqa: PLR0913 - all choices that differ between the papers
             Concepts that are missing from MRCONSO are counted; at least one must be in it.
         normalizer: The normalizer of every name: ``"none"`` (default), ``"lower"`` or ``"coder"``.
         trade_names: Whether the names of a drug's trade names (RELA tradename_of, has_tradename) are synonyms of the
-            drug too, in addition to being names of their own concepts; off by default.
+            drug too, in addition to being names of their own concepts; off by default. The published code of SapBERT,
+            HiPrBERT and BERGAMOT also gives a trade name the names of its drug, and keeps the last of several.
         relations: ``"named"`` (default) keeps relations that have a RELA, ``"all"`` the others too, named by their
             REL, ``"rel"`` names all of them by their REL, ``"none"`` keeps parents only.
         inverses: Whether to keep both of two inverse relations; on by default. Otherwise the first by name of each
