@@ -68,7 +68,7 @@ words)
     ;;
 averaged)
     shots=(15)
-    for share in 0.25 0.5; do run minilm-average-$share $minilm --average $share "$@"; done
+    for share in 0.5 0.25; do run minilm-average-$share $minilm --average $share "$@"; done
     ;;
 tables) for name in minilm words; do if [ -d $out/$name ]; then tables $name; fi; done ;;
 evaluate) evaluate ;;
