@@ -2,7 +2,8 @@
 # The multilingual open encoder with three seeds against the model that it starts from, and against the same training on English names
 # alone. The report is left in out/open_encoder_multilingual_seeds. ST_BIOMED_DATA names the folder with the files of data.yaml, BASE the
 # folder of multilingual-e5-small or its id, STEPS the steps of sapbert. The names of 500 concepts of HPO in six languages are held
-# out and linked to English ones.
+# out and linked to English ones. They are held out here, before training, so that all models and the control have the same split; the
+# recipe holds out none itself (--held_out_translations 0).
 # Usage: BASE=FOLDER [SEEDS="0 1 2"] bash evaluation/open_encoder_multilingual.sh [all | data | train | english | sapbert | report]
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,7 +25,7 @@ train() { # name, terminology, seed
     else
         python recipes/open_encoder.py recipes/configs/open_encoder_multilingual.yaml --disable_tqdm true --seed "$3" --runs 1 \
             --base_model "$base" --terminology "$2" --output_dir $out/"$1"-"$3" --overwrite true --keep_trained true \
-            --average_curve false --cache_dir $out/evaluation/vectors
+            --held_out_translations 0 --average_curve false --cache_dir $out/evaluation/vectors
     fi
 }
 models() { # names

@@ -113,11 +113,12 @@ def check(recipe: BergamotArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology, an option is of another graph encoder, of a neighborhood that is left out or of
-            self-distillation without its weight, or the data of a benchmark are missing.
+        InputError: There is no terminology, an option is of another graph encoder, of a neighborhood that is left out, of
+            self-distillation without its weight or of translations that are not held out, or the data of a benchmark are missing.
     """
     recipe.check_graph()
     recipe.check_distillation()
+    recipe.check_translations()
     if recipe.neighborhood == "none":
         check_unused(recipe, ("relation_loss", "max_neighbors"), "neighborhood none", by=("neighborhood",))
     if not recipe.terminology:

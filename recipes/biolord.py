@@ -4,6 +4,7 @@
     python recipes/biolord.py recipes/configs/biolord_paper.yaml --terminology data/umls
 
 1. Contrastive (published as -C): the base model is trained on all names and definitions of a batch against each other.
+   ``--distillation`` adds self-distillation from the base model to this phase; its students learn the result.
 2. Self-distillation (-S): new copies of the base model learn the first model's vectors of names and definitions.
 3. Averaging: the weights of these students are averaged; the average is measured and released.
 
@@ -38,6 +39,7 @@ from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above, che
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
+from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run
 from st_biomed.training.finish import evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
@@ -52,7 +54,7 @@ STUDENTS = ("student_learning_rates", "student_batch_size", "student_epochs", "s
 
 
 @dataclass
-class BioLORDArguments(HeldOutNameArguments, DefinitionArguments):
+class BioLORDArguments(DistillationArguments, HeldOutNameArguments, DefinitionArguments):
     """Arguments for the training data, the students, the held-out names and the benchmarks."""
 
     terminology: list[str] = field(
@@ -111,7 +113,8 @@ def check(recipe: BioLORDArguments) -> None:
     """Raise InputError if an argument is invalid, before anything is read.
 
     Raises:
-        InputError: There is no terminology or no student, a learning rate is repeated, or a benchmark does not exist.
+        InputError: There is no terminology or no student, a learning rate is repeated, a benchmark does not exist, or an
+            option of self-distillation is given without its weight.
     """
     rates = recipe.student_learning_rates
     if not recipe.terminology:
@@ -119,6 +122,7 @@ def check(recipe: BioLORDArguments) -> None:
     if not rates or len(set(rates)) < len(rates):
         found = " ".join(f"{rate:g}" for rate in rates) or "none"
         raise InputError(f"student_learning_rates: one or several different ones are needed, found {found}")
+    recipe.check_distillation()
     chosen_benchmarks(recipe.benchmarks)
 
 
@@ -169,6 +173,7 @@ def run(
 
     # Data and loss of phase 1.
     part = recipe.definitions(model, train, folders.work / "terminology")
+    loss = recipe.distill_loss(part.loss, model, part.rows["text"], max_length=recipe.max_length, bf16=training.bf16)
     phases.begin(train)
     record = record_run(
         "biolord",
@@ -188,9 +193,9 @@ def run(
         model,
         recipe,
         part.rows,
-        part.loss,
+        loss,
         record,
-        TerminologyDigestCallback(part.loss),
+        TerminologyDigestCallback(loss),
         EpochCallback(),
         dev=dev,
         free=["components"],

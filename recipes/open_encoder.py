@@ -3,12 +3,11 @@
     st-biomed unite evaluation/open_terminology.yaml --data DATA --output out/open_terminology
     python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --corpus none
 
-The recipe reads terminologies, holds out what the benchmarks measure, and trains on synonyms, definitions (and, with
-``--corpus``, passages of text in which a name is used), the hierarchy and relations together, while self-distillation
-preserves the cosines of the base model, on these texts and, with ``--distilled_texts``, on any text. With ``--runs N`` it
-trains N encoders with consecutive seeds, with ``--alone hierarchy`` N others on the hierarchy alone, and averages their
-weights. It then averages the weights with those of the base model, and writes a folder that sentence-transformers loads
-without this package.
+The recipe reads terminologies, holds out what is measured (with ``--held_out_translations``, names in other languages too), and
+trains on synonyms, definitions (and, with ``--corpus``, passages of text around a name), the hierarchy and relations together,
+while self-distillation preserves the base model's cosines of these texts (and, with ``--distilled_texts``, of any text). With
+``--runs N`` it trains N encoders with consecutive seeds, with ``--alone hierarchy`` N others on the hierarchy alone, and
+averages their weights, then these with those of the base. The release loads in sentence-transformers without this package.
 
 The models of the runs stay in ``<output_dir>-training/phases``; ``--resume_from_checkpoint true`` continues in the first
 unfinished run. The trainer's arguments are accepted too; ``--help-all`` lists them.
@@ -37,9 +36,10 @@ from st_biomed.evaluators.shared_embedding import SharedEvaluator
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
+from st_biomed.linking_data.translation_arguments import TranslationArguments
 from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
 from st_biomed.samplers import EpochCallback
-from st_biomed.settings.checks import PATH, SEED, about, check_last_seed, one_of
+from st_biomed.settings.checks import PATH, about, check_last_seed, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import changed_arguments, measured_in_training
@@ -59,7 +59,7 @@ FREE = ("runs", "alone", "alone_weight")
 
 
 @dataclass
-class OpenEncoderArguments(HeldOutNameArguments, SeveralRunsArguments):
+class OpenEncoderArguments(HeldOutNameArguments, TranslationArguments, SeveralRunsArguments):
     """Arguments for the training data, the held-out data and the benchmarks."""
 
     terminology: list[str] = field(
@@ -84,7 +84,6 @@ class OpenEncoderArguments(HeldOutNameArguments, SeveralRunsArguments):
             BENCHMARK,
         ),
     )
-    split_seed: int = field(default=0, metadata=about("seed of the held-out names", SEED))
 
 
 def main(argv: Sequence[str] | None = None) -> None:
@@ -97,8 +96,8 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     check(recipe)
     if recipe.smoke:
         training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
-        recipe.alone_steps = None
-        recipe.partners = [1] * len(recipe.partners)
+        recipe.alone_steps, recipe.partners = None, [1] * len(recipe.partners)
+        recipe.held_out_translations = min(recipe.held_out_translations, 4)
     check_last_seed(training.seed + recipe.runs - 1)
     training = recipe.training_arguments(training)
     with output_folders(
@@ -134,6 +133,7 @@ def check(recipe: OpenEncoderArguments) -> None:
     recipe.check_distances()
     recipe.check_presets()
     recipe.check_distillation()
+    recipe.check_translations()
     for name in recipe.trees:
         read_benchmark_settings(name, TreeSettings)
 
@@ -150,11 +150,12 @@ class Data(NamedTuple):
 def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArguments) -> Data:
     """Read the terminologies, and hold out what the evaluators measure."""
     # Read.
-    whole = train = read_terminology(recipe.terminology)
+    whole = read_terminology(recipe.terminology)
     options = {"show_progress_bar": not training.disable_tqdm, **recipe.measuring(training)}
     suite = LinkingSuite(**options)
 
-    # Hold out: whole sub-trees with all of their names, the measured relations, then names of the remaining concepts.
+    # Hold out: translations, sub-trees with all of their names, measured relations, then names of the remaining concepts.
+    train, translations = recipe.hold_out(whole, recipe.pivot_language or "en")
     devs: list[BaseEvaluator] = []
     for name in recipe.trees:
         settings = read_benchmark_settings(name, TreeSettings)
@@ -164,9 +165,10 @@ def read(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArgu
         suite.add_evaluator(trees.test)
         devs.append(trees.dev)
     for benchmark in chosen_benchmarks(recipe.benchmarks):
-        measured = benchmark.evaluator_settings()
-        if isinstance(measured, RelationSettings):
+        if isinstance(measured := benchmark.evaluator_settings(), RelationSettings):
             train = without_relations(train, measured.source_names())
+    for dataset in translations:
+        suite.add_dataset(dataset, dataset.name)
     if recipe.held_out_names:
         train, held_out = recipe.hold_out_names(train, recipe.split_seed)
         suite.add_dataset(held_out, "held-out-names")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from st_biomed.linking_data.held_out_translations import hold_out_translations
 from st_biomed.linking_data.records import LinkingDataset
-from st_biomed.settings.checks import SEED, SIZE, about
+from st_biomed.settings.checks import SEED, SIZE, about, check_unused
 from st_biomed.terminology import Terminology
 
 
@@ -28,10 +28,18 @@ class TranslationArguments:
     languages: list[str] = field(
         default_factory=list, metadata={"help": "languages of the held-out translations; all by default"}
     )
-    split_seed: int = field(default=0, metadata=about("random seed of the held-out concepts", SEED))
+    split_seed: int = field(default=0, metadata=about("random seed of what is held out", SEED))
+
+    def check_translations(self) -> None:
+        """Raise InputError if a choice of translations is given and none is held out, before anything is read."""
+        if not self.held_out_translations:
+            names, where = ("translated", "languages"), "--held_out_translations 0"
+            check_unused(self, names, where, by=("held_out_translations",))
 
     def hold_out(self, whole: Terminology, pivot: str) -> tuple[Terminology, list[LinkingDataset]]:
         """The training terminology, and the evaluators of held-out translations; all and nothing if none is held out.
+
+        Definitions stay, also those in other languages.
 
         Args:
             pivot: The language of the names to which they are linked.

@@ -130,8 +130,9 @@ def biolord_readings(recipe: Any) -> list[str]:
     learned = f"the {recipe.components} main principal components of the" if recipe.components else "the"
     rates = ", ".join(f"{rate:g}" for rate in recipe.student_learning_rates)
     averaged = "released" if recipe.average == "none" else "trained"
+    held = distillation_readings(recipe, "names and definitions")
     return [
-        f"Phase 1, contrastive: {_definitions(recipe)}",
+        " ".join([f"Phase 1, contrastive: {_definitions(recipe)}", *held]),
         f"Phase 2, self-distillation: each student begins as the base model and learns {learned} vectors that the model of "
         "phase 1 gives all names and definitions; its loss is one minus the cosine of the two vectors of a text.",
         f"Phase 3, averaging: the {averaged} weights are the mean of those of the students (learning rates {rates}), each of "

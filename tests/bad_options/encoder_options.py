@@ -55,5 +55,7 @@ ENCODER: list[tuple[str, str, str]] = [
     ("hiprbert", "--distillation 5 --distillation_removed -1", "distillation_removed"),
     ("hiprbert", "--distillation 5 --distillation_share 0", "distillation_share"),
     ("italian_kge", "--distillation much", "distillation"),
+    ("biolord", "--distillation -1", "distillation"),
+    ("biolord", "--terminology toy --distillation_share .5", "distillation_share"),
     ("knowledge_injection", "--distillation 1", "distillation"),
 ]

@@ -6,10 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
+from tests.readers.mutations import check_contract, check_survives, mutated
 
 TABLE, TREES, ACTIONS = (
     FIXTURES / name for name in ("mesh_terms_2031.tsv", "mtrees2031.bin", "mesh_actions_2031.tsv")
@@ -212,3 +215,15 @@ def test_bad_rows_are_named_by_line(tmp_path: Path, old: str, new: str, message:
 def test_bad_options_are_one_line(path: Path | None, options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Terminology.read("mesh", path, **options)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("option", "separator"), [("trees", b";"), ("actions", b"\t")])
+@given(data=st.data())
+def test_a_damaged_file_beside_the_table_is_one_line_or_read_by_the_contract(
+    option: str, separator: bytes, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Catches a traceback for a damaged tree number or action, and rows that no count has."""
+    path = tmp_path_factory.getbasetemp() / f"damaged_{BESIDE[option].name}"
+    path.write_bytes(data.draw(mutated(BESIDE[option].read_bytes(), separator)))
+    check_contract("mesh", check_survives("mesh", TABLE, **{**BESIDE, option: path}))

@@ -208,6 +208,7 @@ def test_a_new_run_takes_nothing_of_an_earlier_one(release: Path, tiny_bert_fold
         (["--learning_rate", 2e-3], "contrastive: was trained with learning_rate 0.001, found 0.002; give the same"),
         (["--definition_temperature", 0.1], "contrastive: was trained with definition_temperature .*; give the same"),
         (["--siblings", 0.3], "contrastive: was trained with siblings 0.*, found 0.3"),
+        (["--distillation", 5], "contrastive: was trained with distillation 0.*, found 5"),
         (["--adam_beta2", 0.9], "contrastive: was trained with adam_beta2 0.999, found 0.9"),
         (["--components", 2], "student-1: was trained with components 0, found 2"),
         (["--seed", 7], "contrastive: was trained with seed 42, found 7"),
