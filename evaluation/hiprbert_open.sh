@@ -39,7 +39,7 @@ cell() { # name, seed, arguments: the same steps and batches in all cells
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="" ;;
     both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
-    both_decimals) arguments="--distance lca_depth" ;;
+    both_decimals) arguments="--distance lca_depth" ;; # by common decimals, not the distance of that name
     both_depth) arguments="--level_function depth $split" ;;
     both_paper) arguments="--alpha 2 --beta 2 --base 0.5 --cut_weights 1 1 1 --reduction sum" ;; # 3.5 of the paper
     both_retained) arguments=$retention ;;
