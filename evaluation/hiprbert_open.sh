@@ -23,7 +23,7 @@ if [ ! -f out/hiprbert/phecode/terminology.json ]; then
         --option icd9cm_titles="$trees/icd9cm_hierarchy.csv.gz" --option icd10cm_titles="$trees/icd10cm2019.csv.gz" \
         --output out/hiprbert/phecode
 fi
-# The objectives; both with the distances of the published code, with distances split by depth (section 5 of the paper; the split by
+# The objectives; both with distances by the depth of the common ancestor, with distances split by depth (section 5 of the paper; the split by
 # the hierarchy's own depth is the same with one hierarchy), and with retention.
 names="synonyms hierarchy both both_decimals both_depth both_retained"
 # Two levels for each distance make five cuts of three: a new one is halfway between its neighbors and shares the weight of a cut.
@@ -39,7 +39,7 @@ cell() { # name, seed, arguments: the same steps and batches in all cells
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="" ;;
     both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
-    both_decimals) arguments="--distance lca_depth" ;;
+    both_decimals) arguments="--distance lca_depth" ;; # by common decimals, not the distance of that name
     both_depth) arguments="--level_function depth $split" ;;
     both_paper) arguments="--alpha 2 --beta 2 --base 0.5 --cut_weights 1 1 1 --reduction sum" ;; # 3.5 of the paper
     both_retained) arguments=$retention ;;
@@ -84,7 +84,7 @@ codes)
     [ ! out/hiprbert/phecode/terminology.json -nt out/hiprbert/shuffled/terminology.json ] ||
         python evaluation/hiprbert_shuffled.py out/hiprbert/phecode $codes --output out/hiprbert/shuffled
     for seed in $seeds; do for name in $names; do cell "$name" "$seed" --benchmark $codes; done; done
-    sed "s/^name: .*/&_siblings/; s/by decimals, as there/by siblings and parents/; s/lca_depth/sibling_parent/" $codes >out/hiprbert/codes_siblings.yaml
+    sed "s/^name: .*/&_siblings/; s/by the depth of the common ancestor/by siblings and parents/; s/lca_depth/sibling_parent/" $codes >out/hiprbert/codes_siblings.yaml
     # shellcheck disable=SC2086
     measure "$(models $names)" "$codes out/hiprbert/codes_siblings.yaml"
     ;;

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-DISTANCES = ("sibling_parent", "lca_depth", "hops")
+DISTANCES = ("sibling_parent", "lca_depth", "decimals", "hops")
 
 
 def sources_by_distance_type(
@@ -117,7 +117,8 @@ def levels_of(
         elif distance_type == "hops":
             steps = [[(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, far)]
         else:
-            found = lca_levels(own, _deepest(terminology, own, concept_sources, sources, far), far)
+            deepest = _deepest(distance_type, terminology, own, concept_sources, sources, far)
+            found = lca_levels(own, deepest, far, most_steps=1 if distance_type == "decimals" else None)
             levels = [[*ways, *more] for ways, more in zip(levels, found)]
             continue
         levels = [[*ways, *(Level(own.up(i), own.up(j)) for i, j in level)] for ways, level in zip(levels, steps)]
@@ -132,7 +133,12 @@ def _graph_of(terminology: Terminology, sources: Sequence[str]) -> AncestorGraph
 
 
 def _deepest(
-    terminology: Terminology, graph: AncestorGraph, concept_sources: CSR, sources: Sequence[str] | None, far: int
+    distance_type: str,
+    terminology: Terminology,
+    graph: AncestorGraph,
+    concept_sources: CSR,
+    sources: Sequence[str] | None,
+    far: int,
 ) -> np.ndarray:
     """Depth of the deepest concept in any of the sources a concept belongs to, ``[C]``; warns if nearly all related
     pairs are at one level."""
@@ -145,9 +151,10 @@ def _deepest(
     deepest = deepest_in_sources(concept_sources, graph.depth, len(names))
     if (most := int(deepest.max(initial=0))) > far:
         logger.warning(
-            "lca_depth: the deepest concept is at depth %d, and only common ancestors at depth %d or deeper count as nearer "
+            "%s: the deepest concept is at depth %d, and only common ancestors at depth %d or deeper count as nearer "
             "than level %d: nearly all related pairs are at that level; set max_distance (up to %d) or another distance for "
             "this source (source_distances)",
+            distance_type,
             most,
             most - far + 2,
             far - 1,

@@ -36,20 +36,22 @@ class Hierarchy:
 
     ``sibling_parent`` (HiPrBERT, section 3.3): synonyms 0, siblings 1, parent and child 2, everything else 3;
     ``levels`` inserts further kinships. ``lca_depth``: ``H - depth(LCA)`` clipped to ``1..D-1``, where ``H`` is the
-    depth of the source and LCA the deepest common ancestor; ``D`` without a common ancestor. ``hops``: edges of the
+    depth of the source and LCA the deepest common ancestor; ``D`` without a common ancestor. ``decimals``: the same, but a
+    common ancestor counts only if it is one of the two concepts or a parent of one, so that cousins are at ``D`` (the levels
+    of phecodes in HiPrBERT's published code). ``hops``: edges of the
     shortest path over a common ancestor, at most ``D``. If several distances apply (several parents, several concepts
     of one string that can be compared), the smallest counts. Within one source, all pairs without a nearer relation are at ``D``, also
     across its trees. Identical strings and pairs of different sources are masked (-1).
 
     Args:
         terminology: Concepts, their names and parents. Without parents, only the distances 0 and ``D`` occur.
-        distance: ``"sibling_parent"``, ``"lca_depth"`` or ``"hops"``.
+        distance: ``"sibling_parent"``, ``"lca_depth"``, ``"decimals"`` or ``"hops"``.
         levels: For ``sibling_parent``: the kinships (see ``KINSHIPS``) from near to far; a tuple inside shares a
             level, e.g. ``("sibling", "parent_child", ("grandparent_child", "uncle_nephew"))``.
-        source_distances: Source to the distance type for its parents, e.g. ``{"PHECODE": "lca_depth"}`` as in HiPrBERT's
+        source_distances: Source to the distance type for its parents, e.g. ``{"PHECODE": "decimals"}`` as in HiPrBERT's
             published code; ``distance`` for the other sources. All distance types have the same ``D``, that of
             ``sibling_parent`` if it is one of them.
-        max_distance: ``D`` for ``lca_depth`` and ``hops`` (default 3). With a level function, also the largest level
+        max_distance: ``D`` for ``lca_depth``, ``decimals`` and ``hops`` (default 3). With a level function, also the largest level
             of that function, for every distance type (default: ``D``); with one of ``LEVEL_FUNCTIONS``, ``2 D - 1``.
         level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, e.g.
             :func:`~st_biomed.hierarchy.level_functions.by_depth`. It is applied last, and only in :meth:`distance`.

@@ -18,23 +18,35 @@ class Level(NamedTuple):
     keys_b: CSR
 
 
-def lca_levels(graph: AncestorGraph, deepest: np.ndarray, far: int) -> list[list[Level]]:
+def lca_levels(
+    graph: AncestorGraph, deepest: np.ndarray, far: int, most_steps: int | None = None
+) -> list[list[Level]]:
     """Ancestors by the level of their depth; a concept is its own ancestor.
 
     Args:
         graph: The graph of ``C`` concepts.
         deepest: Depth of the deepest concept in any source a concept belongs to, ``[C]``.
         far: The level of unrelated concepts.
+        most_steps: A common ancestor counts only if it is at most so many steps above one of the two concepts; by
+            default all count.
     """
-    rows, ancestors = [], []
+    rows, ancestors, steps_up = [], [], []
     for steps in range(int(graph.depth.max(initial=0)) + 1):
         rows.append(np.repeat(np.arange(len(deepest)), graph.up(steps).counts))
         ancestors.append(graph.up(steps).indices)
+        steps_up.append(np.full(len(ancestors[-1]), steps))
     row, ancestor = np.concatenate(rows), np.concatenate(ancestors)
     level = np.clip(deepest - graph.depth, 1, far - 1)[ancestor]
+
+    def table(kept: np.ndarray) -> CSR:
+        return CSR.from_pairs(row[kept], ancestor[kept], len(deepest))
+
     # A single concept without a hierarchy shares no ancestor but itself, and that pair is at distance 0 already.
-    tables = (CSR.from_pairs(row[level == at], ancestor[level == at], len(deepest)) for at in range(1, far))
-    return [[Level(keys, keys)] for keys in tables]
+    tables = [table(level == at) for at in range(1, far)]
+    if most_steps is None:
+        return [[Level(keys, keys)] for keys in tables]
+    near = np.concatenate(steps_up) <= most_steps
+    return [[Level(table(near & (level == at)), keys)] for at, keys in enumerate(tables, 1)]
 
 
 def device_tables(levels: Sequence[Sequence[Level]], sources: CSR | None) -> list[list[tuple[DeviceTables, ...]]]:

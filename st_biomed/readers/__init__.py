@@ -42,6 +42,11 @@ def parse_options(name: str, pairs: Iterable[str], label: str = "option") -> dic
 
 
 def resolved_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The options that record what was read; a reader with presets or named steps expands them with ``resolved``."""
+    """The options that record what was read; a reader with presets or named steps expands them with ``resolved``. A normalizer
+    has its version."""
+    from st_biomed.readers._normalizers import NORMALIZERS
+
     resolve = getattr(reader(name), "resolved", None)
-    return options if resolve is None else resolve(**options)
+    options = options if resolve is None else resolve(**options)
+    normalizer = options.get("normalizer")
+    return options if normalizer is None else options | {"normalizer_version": NORMALIZERS[normalizer][0]}

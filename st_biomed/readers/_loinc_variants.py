@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,13 +33,20 @@ class _Variant(NamedTuple):
 
 
 def variant_names(
-    folder: Path, languages: Sequence[str], synonyms: Sequence[str], known: Collection[str], prefix: str, tally: Tally
+    folder: Path,
+    languages: Sequence[str],
+    synonyms: Sequence[str],
+    known: Collection[str],
+    prefix: str,
+    tally: Tally,
+    clean: Callable[[str], str],
 ) -> Iterator[Term]:
     """The names of codes in other languages, all of them synonyms.
 
     Args:
         languages: ``"it"`` for all variants of a language, ``"es-MX"`` for one, ``"all"``.
         synonyms: Further columns of names: ``SHORTNAME``, ``COMPONENT``; others are not in variants.
+        clean: The normalizer of every name.
 
     Raises:
         InputError: No list of variants, an unknown language, a missing table; with file and line: a malformed row.
@@ -62,7 +69,7 @@ def variant_names(
             code = number.strip()
             if not _CODE.fullmatch(code):
                 raise InputError(f"{table}:{line}: {code!r} is not a LOINC code; they look like 2345-7")
-            names = list(dict.fromkeys(filter(None, (cell.strip() for cell in cells))))
+            names = list(dict.fromkeys(map(clean, filter(None, (cell.strip() for cell in cells)))))
             new = [text for text in names if (code, text) not in seen]
             tally.read()
             if code not in known:

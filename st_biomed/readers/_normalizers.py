@@ -28,6 +28,20 @@ NORMALIZERS: dict[str, tuple[int, Callable[[str], str] | None]] = {
 """Name to version and function; the version increases with every change of the function's result."""
 
 
+def name_normalizer(name: str) -> Callable[[str], str]:
+    """A normalizer of single names, for readers that yield one name at a time; a name of which nothing is left stays as it is.
+
+    Args:
+        name: A key of ``NORMALIZERS``.
+
+    Raises:
+        InputError: Unknown name.
+    """
+    check_name("normalizer", name, NORMALIZERS)
+    function = NORMALIZERS[name][1]
+    return str if function is None else lambda text: function(text) or text
+
+
 def single_spaced_column(texts: pa.Array) -> pa.Array:
     """Apply :func:`~st_biomed.records.single_spaced` to a column of strings."""
     return pc.utf8_trim_whitespace(pc.replace_substring_regex(texts, _WHITE, " "))

@@ -11,6 +11,7 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, read_table
 from st_biomed.files.encodings import resolve_encoding
 from st_biomed.readers._grouping_nodes import grouping_nodes
+from st_biomed.readers._normalizers import name_normalizer
 from st_biomed.readers._years import year_in_name
 from st_biomed.records import Grouping, Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
@@ -45,6 +46,7 @@ def records(  # noqa: PLR0913 - the differences between users' tables
     missing: str = "error",
     encoding: str = "",
     name: str = SOURCE.name,
+    normalizer: str = "none",
 ) -> Iterator[Record]:
     """Read descriptions and the hierarchy of headings and procedures.
 
@@ -72,6 +74,7 @@ def records(  # noqa: PLR0913 - the differences between users' tables
             mark.
         name: Short name of the source and prefix of its codes; by default ``CPT``. UMLS has a source CPT, too, and two of
             one name are not merged.
+        normalizer: The normalizer of every name: ``"none"`` (default), ``"lower"`` or ``"coder"``, the cleaning of HiPrBERT's code.
 
     Raises:
         InputError: With file and line: a code without a description, a description without a code, a code that is its
@@ -87,6 +90,7 @@ def records(  # noqa: PLR0913 - the differences between users' tables
         )
     if not _CURIE_PART.fullmatch(name):
         raise InputError(f"name of reader 'cpt' {name!r} {_NOT_A_CODE}")
+    clean = name_normalizer(normalizer)
     path = check_file(path)
     further = listed("synonyms", synonyms)
     columns = [_CODE, _DESCRIPTION, *([_PARENT] if hierarchy else []), *((column,) for column in further)]
@@ -107,7 +111,7 @@ def records(  # noqa: PLR0913 - the differences between users' tables
             continue
         if bare:
             tally.drop("empty names", 1 + len(others))
-        for text in () if bare else (description, *others):
+        for text in () if bare else map(clean, (description, *others)):
             known = names.setdefault(code, set())
             if not text or text in known:
                 tally.drop("repeated names of a code" if text else "empty names")

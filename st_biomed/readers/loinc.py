@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.delimited import read_header, read_table
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.readers._loinc_variants import variant_names
+from st_biomed.readers._normalizers import name_normalizer
 from st_biomed.readers._unpacked import unpacked
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
@@ -44,6 +45,7 @@ def records(
     statuses: str | Sequence[str] = "ACTIVE,TRIAL,DISCOURAGED",
     hierarchy: bool = True,
     languages: str | Sequence[str] = "",
+    normalizer: str = "none",
 ) -> Iterator[Record]:
     """Read LOINC codes and, as their ancestors, LP parts.
 
@@ -70,6 +72,7 @@ def records(
         languages: Linguistic variants to read: ``"it"`` for all of a language, ``"es-MX"`` for that of a country, e.g.
             ``"it,es-MX"``, or ``"all"``; by default none. They are in ``AccessoryFiles/LinguisticVariants``, in
             ``LinguisticVariants`` or in the folder itself, listed by ``LinguisticVariants.csv``.
+        normalizer: The normalizer of every name: ``"none"`` (default), ``"lower"`` or ``"coder"``, the cleaning of HiPrBERT's code.
 
     Raises:
         InputError: With file and line: an invalid code or a code that is listed twice, an empty name, an unknown
@@ -84,12 +87,13 @@ def records(
     tables = [*_WHOLE_TABLES, *_CORE_TABLES] if whole_first else [*_CORE_TABLES, *_WHOLE_TABLES]
     table = _find(path, tables, "")
     parts = _find(path, _HIERARCHIES, "; hierarchy=False reads only the codes") if hierarchy else None
+    clean = name_normalizer(normalizer)
     known: set[str] = set()
-    yield from _codes(table, tally, chosen, kept, known)
+    yield from _codes(table, tally, chosen, kept, known, clean)
     if spoken := listed("languages", languages):
-        yield from variant_names(path, spoken, chosen, known, SOURCE.name, tally)
+        yield from variant_names(path, spoken, chosen, known, SOURCE.name, tally, clean)
     if parts is not None:
-        yield from _hierarchy(parts, tally, known)
+        yield from _hierarchy(parts, tally, known, clean)
 
 
 def _find(folder: Path, names: Sequence[str], advice: str) -> Path:
@@ -100,7 +104,14 @@ def _find(folder: Path, names: Sequence[str], advice: str) -> Path:
     raise InputError(f"{folder}: contains none of {', '.join(names)}{advice}")
 
 
-def _codes(path: Path, tally: Tally, chosen: Sequence[str], kept: Sequence[str], known: set[str]) -> Iterator[Record]:
+def _codes(
+    path: Path,
+    tally: Tally,
+    chosen: Sequence[str],
+    kept: Sequence[str],
+    known: set[str],
+    clean: Callable[[str], str],
+) -> Iterator[Record]:
     """The names of the codes, which are added to ``known``, and the source with its version."""
     columns = ["LOINC_NUM", "STATUS", "LONG_COMMON_NAME", *chosen]
     if "VersionLastChanged" in read_header(path, dialect="csv"):
@@ -128,12 +139,12 @@ def _codes(path: Path, tally: Tally, chosen: Sequence[str], kept: Sequence[str],
             raise InputError(f"{path}:{line}: LOINC code {number} has an empty LONG_COMMON_NAME")
         tally.keep()
         known.add(number)
-        for i, name in enumerate(dict.fromkeys(filter(None, names))):
+        for i, name in enumerate(dict.fromkeys(map(clean, filter(None, names)))):
             yield Term(f"{SOURCE.name}:{number}", name, "synonym" if i else "preferred")
     yield replace(SOURCE, version=".".join(map(str, newest)))
 
 
-def _hierarchy(path: Path, tally: Tally, known: set[str]) -> Iterator[Record]:
+def _hierarchy(path: Path, tally: Tally, known: set[str], clean: Callable[[str], str]) -> Iterator[Record]:
     """The names of the parts, and the parents of parts and codes.
 
     Args:
@@ -156,7 +167,7 @@ def _hierarchy(path: Path, tally: Tally, known: set[str]) -> Iterator[Record]:
             if not text:
                 raise InputError(f"{path}:{line}: part {code} has an empty CODE_TEXT")
             known.add(code)
-            yield Term(f"{SOURCE.name}:{code}", text)
+            yield Term(f"{SOURCE.name}:{code}", clean(text))
     seen: set[tuple[str, str]] = set()
     for code, parent in rows:
         if code not in known:

@@ -6,7 +6,7 @@ Codes are strings: "008.50" would be a child of "008.5", and "8.5" is a code dam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from st_biomed.errors import InputError
@@ -14,6 +14,7 @@ from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.files.encodings import WINDOWS, resolve_encoding
 from st_biomed.readers import icd9cm, icd10cm
 from st_biomed.readers._duplicate_filter import DuplicateFilter
+from st_biomed.readers._normalizers import name_normalizer
 from st_biomed.records import Parent, Record, SourceInfo, Tally, Term, Type, Xref
 
 SOURCE = SourceInfo(
@@ -63,6 +64,7 @@ def records(
     icd9cm_titles: str | Path | None = None,
     icd10cm_titles: str | Path | None = None,
     encoding: str = "",
+    normalizer: str = "none",
 ) -> Iterator[Record]:
     """Read the definitions of all phecodes; the form of the codes determines the version.
 
@@ -91,6 +93,7 @@ def records(
         encoding: Encoding of these tables except files of titles, e.g. ``latin-1``; by default each is read as UTF-8 or, if
             it is not UTF-8, as ``cp1252``, the encoding of some files of the catalog (``phecodeX_info.csv``,
             ``Phecode_map_v1_2_icd10cm_beta.csv``). The encoding is recorded.
+        normalizer: The normalizer of every name: ``"none"`` (default), ``"lower"`` or ``"coder"``, the cleaning of HiPrBERT's code.
 
     Raises:
         InputError: With file and line: a code of no version or of the other version, a repeated code, an empty name,
@@ -104,6 +107,7 @@ def records(
         raise InputError(
             f"{next(iter(titled)).lower()}_titles of reader 'phecode' needs icd_map with the codes of phecodes"
         )
+    clean = name_normalizer(normalizer)
     names: dict[str, str] = {}
     source = SOURCE
     for line, code, name, category in _definitions(path, _settled(path, encoding, tally)):
@@ -118,9 +122,9 @@ def records(
             raise InputError(f"{path}:{line}: phecode {code!r} is defined twice")
         if not name:
             raise InputError(f"{path}:{line}: phecode {code!r} has an empty name")
-        names[code] = name
+        names[code] = clean(name)
         tally.keep()
-        yield Term(f"{source.name}:{code}", name, source=source.name)
+        yield Term(f"{source.name}:{code}", names[code], source=source.name)
         if category not in ("", "NULL", "NA"):
             yield Type(f"{source.name}:{code}", category)
     yield source
@@ -132,12 +136,12 @@ def records(
     names_once.mark_seen(names.items())
     if icd_names is not None:
         read_as = _settled(icd_names, encoding, tally)
-        yield from _icd_names(Path(icd_names), read_as, tally, names, names_once, source)
+        yield from _icd_names(Path(icd_names), read_as, tally, names, names_once, source, clean)
     if icd_map is not None:
         read_as = _settled(icd_map, encoding, tally)
         links = list(_icd_codes(Path(icd_map), read_as, tally, names, source))
         yield from links
-        yield from _icd_titles(links, titled, tally, names_once)
+        yield from _icd_titles(links, titled, tally, names_once, clean)
 
 
 def _settled(path: str | Path, encoding: str, tally: Tally) -> str:
@@ -163,10 +167,16 @@ def _parent(code: str, defined: dict[str, str]) -> str:
 
 
 def _icd_names(
-    path: Path, encoding: str, tally: Tally, names: dict[str, str], names_once: DuplicateFilter, source: SourceInfo
+    path: Path,
+    encoding: str,
+    tally: Tally,
+    names: dict[str, str],
+    names_once: DuplicateFilter,
+    source: SourceInfo,
+    clean: Callable[[str], str],
 ) -> Iterator[Term]:
     for _, (code, name) in read_table(path, [("phecode",), _ICD_NAME], encoding=encoding):
-        code, name = code.strip(), name.strip()
+        code, name = code.strip(), clean(name.strip())
         tally.read()
         if code not in names:
             tally.drop("ICD names of no defined phecode")
@@ -192,7 +202,11 @@ def _icd_codes(path: Path, encoding: str, tally: Tally, names: dict[str, str], s
 
 
 def _icd_titles(
-    links: Iterable[Xref], titled: dict[str, Path], tally: Tally, names_once: DuplicateFilter
+    links: Iterable[Xref],
+    titled: dict[str, Path],
+    tally: Tally,
+    names_once: DuplicateFilter,
+    clean: Callable[[str], str],
 ) -> Iterator[Term]:
     """The titles of the ICD codes of phecodes, from the files by vocabulary; each code of these vocabularies is counted."""
     titles: dict[str, str] = {}
@@ -201,7 +215,7 @@ def _icd_titles(
             own = Tally()
             for record in vocabulary.records(path, tally=own):
                 if isinstance(record, Term) and record.kind == "preferred":
-                    titles[record.code] = record.text
+                    titles[record.code] = clean(record.text)
             tally.note(f"titles of {path.name}: {own}")
     for phecode, target, _, source in links:
         if target.partition(":")[0] not in titled:

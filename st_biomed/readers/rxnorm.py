@@ -7,7 +7,7 @@ the first, and is read as ``RXCUI2 RELA RXCUI1``.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from st_biomed.errors import InputError, check_name
 from st_biomed.files.gzipped import plain_or_gzipped
 from st_biomed.readers._duplicate_filter import DuplicateFilter
+from st_biomed.readers._normalizers import name_normalizer
 from st_biomed.readers._rxnorm_files import rrf_folder, rrf_rows
 from st_biomed.records import Parent, Record, Relation, SourceInfo, Tally, Term, Type
 from st_biomed.settings.keyword_options import listed
@@ -48,7 +49,7 @@ def resolved(**options: Any) -> dict[str, Any]:
     return {**options, "parents": _above(options["parents"])}
 
 
-def records(
+def records(  # noqa: PLR0913 - the choices of names, relations and parents
     path: Path | None = None,
     *,
     tally: Tally,
@@ -58,6 +59,7 @@ def records(
     relations: str | Sequence[str] = _HIPRBERT,
     parents: str | Sequence[str] = "isa",
     name: str = SOURCE.name,
+    normalizer: str = "none",
 ) -> Iterator[Record]:
     """Read names, relations, parents, semantic types and the version.
 
@@ -93,6 +95,7 @@ def records(
             occur, apart from ``isa`` and those of the preset.
         name: Short name of the source and prefix of its codes; by default ``RXNORM``. UMLS has a source RXNORM, too, and
             two of one name are not merged.
+        normalizer: The normalizer of every name: ``"none"`` (default), ``"lower"`` or ``"coder"``, the cleaning of HiPrBERT's code.
 
     Raises:
         InputError: No such folder, or an archive in place of it; no ``RXNCONSO.RRF`` or, unless ``relations`` is empty
@@ -117,7 +120,7 @@ def records(
     described = _described(plain_or_gzipped(folder / "RXNSAB.RRF"), name)
     yield described.get(name, replace(SOURCE, name=name))
     used = {name}
-    names = _names(conso, tally, wanted, _chosen(term_types), suppressed)
+    names = _names(conso, tally, wanted, _chosen(term_types), suppressed, name_normalizer(normalizer))
     streams: list[Iterator[Term | Parent | Relation]] = [_terms(names, tally, name)]
     if related is not None:
         named = set(listed("parents", parents)) - {"isa", *PARENTS}  # not by a preset
@@ -190,6 +193,7 @@ def _names(
     wanted: _All | tuple[str, ...],
     types: _All | tuple[str, ...],
     suppressed: Container[str],
+    clean: Callable[[str], str],
 ) -> dict[str, list[_Name]]:
     """Code to its names, in the order of the file; kept names are not tallied yet."""
     ranks = {tty: rank for rank, tty in enumerate(_PREFERRED)}
@@ -216,7 +220,7 @@ def _names(
             raise InputError(f"{where}: RXCUI {code} has an empty STR")
         else:
             rank = order.get(sab, len(order)), mark not in _CURRENT, ranks.get(tty, len(ranks))
-            names.setdefault(code, []).append((rank, text, _LANGUAGES[language], sab))
+            names.setdefault(code, []).append((rank, clean(text), _LANGUAGES[language], sab))
     for option, chosen in (("sources", wanted), ("term_types", types)):
         for value in () if isinstance(chosen, _All) else chosen:
             check_name(f"value of option {option} (no name in {path} has it)", value, met[option])

@@ -18,12 +18,13 @@ class DistanceArguments:
     """The arguments of :class:`~st_biomed.hierarchy.Hierarchy` (HiPrBERT, section 3.3)."""
 
     distance: str = field(
-        default="sibling_parent", metadata=about("sibling_parent (3.3), lca_depth or hops", one_of(*DISTANCES))
+        default="sibling_parent",
+        metadata=about("sibling_parent (3.3), lca_depth, decimals or hops", one_of(*DISTANCES)),
     )
     source_distances: list[str] = field(
         default_factory=list,
         metadata={
-            "help": "SOURCE=DISTANCE: another distance for the parents of a source (the published code: PHECODE=lca_depth)"
+            "help": "SOURCE=DISTANCE: another distance for the parents of a source (the published code: PHECODE=decimals)"
         },
     )
     levels: list[str] = field(
@@ -34,7 +35,7 @@ class DistanceArguments:
         ),
     )
     max_distance: int | None = field(
-        default=None, metadata=about("largest distance of lca_depth and hops; 3 by default", COUNT)
+        default=None, metadata=about("largest distance of lca_depth, decimals and hops; 3 by default", COUNT)
     )
     level_function: str = field(
         default="none",

@@ -49,6 +49,17 @@ def test_the_codes_of_the_published_test():
     assert all(code.removeprefix("PHECODE:").isdecimal() for code in settings.test_roots)
 
 
+def test_the_two_files_of_these_codes_differ_in_the_pairs_alone():
+    """Would catch other codes, or another split of dev, beside the same base."""
+    codes, published = (
+        read_benchmark_settings(ROOT / "evaluation" / name, TreeSettings)
+        for name in ("hiprbert_codes.yaml", "hiprbert_published.yaml")
+    )
+    assert (published.distance, published.pairs_per_concept, codes.pairs_per_concept) == ("decimals", 5, 0)
+    for name in ("test_roots", "subtrees", "dev", "seed"):
+        assert getattr(codes, name) == getattr(published, name)
+
+
 @pytest.mark.realdata
 def test_version_1_2_has_95_of_the_published_codes(realdata: Path):
     """Would catch a code that is left out although the map has it, and one that it has not."""

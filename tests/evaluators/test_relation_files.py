@@ -19,6 +19,15 @@ def test_a_published_file_is_read_with_its_random_pairs_as_negatives(tmp_path):
     assert (list(both.positives), both.primary_metric) == (["isa", "near"], "all_macro_auc")
 
 
+def test_pairs_without_a_relation_are_left_out(tmp_path, caplog):
+    """Catches the published file refused for its rows without a RELA, and these measured as a relation without a name."""
+    (tmp_path / "glands.txt").write_text("a||b||isa\nb||c||\nx||y||random\n")
+    with caplog.at_level("INFO"):
+        evaluator = RelationEvaluator.from_file(tmp_path / "glands.txt")
+    assert list(evaluator.positives) == ["isa"] and "c" not in evaluator.texts
+    assert "1 pairs without a relation are left out" in caplog.text
+
+
 def test_a_file_written_and_read_again_holds_the_same_pairs(tmp_path):
     evaluator = RelationEvaluator({"near": [("Ménière's disease", "a|b")], "isa": [("c", "d")]}, [("x", "y;z")])
     evaluator.to_file(tmp_path / "new" / "pairs.txt")

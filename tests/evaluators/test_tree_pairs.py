@@ -43,7 +43,13 @@ def by_distance(pairs: np.ndarray, distances: np.ndarray) -> dict[int, set[tuple
 
 @pytest.mark.parametrize(
     ("definition", "options"),
-    [("sibling_parent", {}), ("sibling_parent", FIVE_LEVELS), ("lca_depth", {}), ("hops", {"max_distance": 4})],
+    [
+        ("sibling_parent", {}),
+        ("sibling_parent", FIVE_LEVELS),
+        ("lca_depth", {}),
+        ("decimals", {}),
+        ("hops", {"max_distance": 4}),
+    ],
 )
 def test_asked_for_all_it_draws_exactly_the_pairs_at_each_distance(toy, definition, options):
     """Would catch a way of being related that is not listed, a far pair that is near by another way, and repeats."""

@@ -82,6 +82,14 @@ class Oracle:
         deepest = max(self.depth(c) for c in self.parents if self.sources[c] & self.sources[a])
         return int(np.clip(deepest - max(self.depth(c) for c in common), 1, most - 1))
 
+    def decimals(self, a: int, b: int, most: int) -> int:
+        near = {a, b} | self.parents[a] | self.parents[b]
+        common = set(self.steps_up(a)) & set(self.steps_up(b)) & near
+        if not common:
+            return most
+        deepest = max(self.depth(c) for c in self.parents if self.sources[c] & self.sources[a])
+        return int(np.clip(deepest - max(self.depth(c) for c in common), 1, most - 1))
+
     def hops(self, a: int, b: int, most: int) -> int:
         above_a, above_b = self.steps_up(a), self.steps_up(b)
         return min([most, *(above_a[c] + above_b[c] for c in above_a if c in above_b)])
@@ -115,6 +123,8 @@ HIERARCHIES = {
     "five levels": {"distance": "sibling_parent", "levels": FIVE},
     "depth of the common ancestor": {"distance": "lca_depth"},
     "the same in five": {"distance": "lca_depth", "max_distance": 5},
+    "decimals": {"distance": "decimals"},
+    "decimals in five": {"distance": "decimals", "max_distance": 5},
     "hops": {"distance": "hops"},
     "six hops": {"distance": "hops", "max_distance": 6},
 }
@@ -198,8 +208,8 @@ def test_a_terminology_without_parents_has_synonyms_and_others(distance):
     assert Hierarchy(terminology, distance).distance(labels, labels).tolist() == expected
 
 
-def test_lca_depth_on_phecodes_is_the_published_reading():
-    """The published code's: 1 for the same first decimal, 2 for the same integer, 3 for anything else."""
+def test_lca_depth_on_phecodes_goes_by_the_shared_decimals():
+    """As `dist_PheCode` of HiPrBERT's eval.py: 1 for the same first decimal, 2 for the same integer, 3 for anything else."""
     parents = {"008.51": "008.5", "008.52": "008.5", "008.5": "008", "008.6": "008", "010.1": "010", "010.2": "010"}
     codes = sorted({*parents, *parents.values()})
     records = [Term(f"P:{code}", f"disease {code}") for code in codes]

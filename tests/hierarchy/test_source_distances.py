@@ -47,7 +47,7 @@ def level(hierarchy: Hierarchy, a: str, b: str) -> int:
 @pytest.mark.parametrize(
     ("a", "b", "expected"),
     [
-        ("P 008.51", "P 008.52", 1),  # by decimals: siblings below one decimal are at 1, and so is their parent
+        ("P 008.51", "P 008.52", 1),  # by depth: siblings below one decimal are at 1, and so is their parent
         ("P 008.5", "P 008.51", 1),
         ("P 008.5", "P 008.6", 2),  # siblings below one integer at 2, as their parent
         ("P 008.51", "P 008", 2),

@@ -104,7 +104,8 @@ def embed(texts: Sequence[str]) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of data in which every linking benchmark with figures, and its siblings, finds invented files of its form."""
+    """A folder of data in which every benchmark of linking or of pairs of a hierarchy or of relations with figures, and
+    its siblings, finds invented files of its form."""
     root = tmp_path_factory.mktemp("data")
     linking = root / "linking"
     for form, places in {
@@ -136,6 +137,12 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         chemicals = "\n".join("\t".join(row) for row in csv.reader(file)) + "\n"
     for name in ("CTD_chemicals", "CTD_chemicals_2019-11-04"):
         packed(linking / f"{name}.tsv.gz", chemicals)
+    for name, lines in {
+        "hierarchies/phecode_eval": ["0||ea||bb", "1||c||eee", "2||ab||f", "3||a||be"],
+        "relations/cui_cui_eval": ["a||bb||isa", "c||eee||class_of", "f||ea||", "ab||be||random"],
+    }.items():
+        (root / name).parent.mkdir()
+        (root / f"{name}.txt").write_text("\n".join(lines) + "\n")
     return root
 
 
@@ -162,6 +169,7 @@ def unknown(benchmark: Benchmark, folder: Path) -> list[str]:
     return [figure.metric for figure in benchmark.published if figure.metric not in metrics_of(benchmark.name, folder)]
 
 
+PRIMARY = {"relatedness": "spearman", "entity_linking": "acc@1", "tree": "mean_auc", "relation": "macro_auc"}
 PREPARED = {*OF_FORMAT, "bc5cdr", "ncbi_disease"}
 MEASURED = [benchmark for benchmark in EVERY if benchmark.published or benchmark.settings.get("format") in PREPARED]
 
@@ -172,10 +180,8 @@ def test_a_published_figure_is_of_a_metric_that_is_measured(
 ):
     """By the benchmark's own settings: would catch folds, steps and dictionaries that do not fit together."""
     monkeypatch.setenv("ST_BIOMED_DATA", str(folder))
-    assert benchmark.evaluator in ("relatedness", "entity_linking"), "a stand-in with invented data is needed above"
-    assert f"{benchmark.name}_{'spearman' if benchmark.evaluator == 'relatedness' else 'acc@1'}" in metrics_of(
-        benchmark.name, folder
-    )
+    assert benchmark.evaluator in PRIMARY, "a stand-in with invented data is needed above"
+    assert f"{benchmark.name}_{PRIMARY[benchmark.evaluator]}" in metrics_of(benchmark.name, folder)
     assert unknown(benchmark, folder) == []
 
 

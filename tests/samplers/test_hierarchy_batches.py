@@ -20,6 +20,7 @@ TOY = Terminology.read("toy")
 HIERARCHIES = {
     "sibling_parent": Hierarchy(TOY),
     "lca_depth": Hierarchy(TOY, "lca_depth"),
+    "decimals": Hierarchy(TOY, "decimals"),
     "hops": Hierarchy(TOY, "hops", max_distance=4),
     "five levels": Hierarchy(TOY, levels=("sibling", "parent_child", ("grandparent_child", "uncle_nephew"), "cousin")),
 }

@@ -45,6 +45,7 @@ HIPRBERT_CLINICAL = {
     "ddx": ("ddx",),
 }
 """The groups of clinical importance in HiPrBERT (section 4.2 names three, its script five), label to relations.
-Neither states which relations count as "Causative" and "May Cause/Treat". Here the first are cui2vec's causative
-relations with their inverses and ``due_to``, and the second are the two relations of MED-RT; figures may not be
+The paper does not state which relations count as "Causative" and "May Cause/Treat"; the notebook of its code has ``cause_of``,
+``causative_agent_of`` and ``induces``, and ``may_treat`` and ``may_prevent``. Here the first are cui2vec's causative
+relations with their inverses and ``due_to``, and the second are the two relations of MED-RT; figures are not
 comparable."""

@@ -98,6 +98,8 @@ class TreeEvaluator(EmbeddingEvaluator):
         texts: np.ndarray | None = None,
         *,
         pairs_per_class: int = 800,
+        pairs_per_concept: int = 0,
+        anchors: np.ndarray | None = None,
         distances: Sequence[int] | None = None,
         seed: int = 0,
         text_subtree: np.ndarray | None = None,
@@ -106,19 +108,27 @@ class TreeEvaluator(EmbeddingEvaluator):
         """Draw the pairs from a hierarchy, see :func:`~st_biomed.evaluators.tree.pairs.draw_pairs`.
 
         Args:
-            hierarchy, texts, pairs_per_class, distances, seed: See there.
+            hierarchy, texts, pairs_per_class, pairs_per_concept, anchors, distances, seed: See there.
             text_subtree: Number of the sub-tree of each text of the hierarchy, int ``[T]``.
             **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
         Raises:
             InputError: No pair at one of the distances.
         """
-        ids, levels = draw_pairs(hierarchy, texts, pairs_per_class=pairs_per_class, distances=distances, seed=seed)
+        ids, levels = draw_pairs(
+            hierarchy,
+            texts,
+            pairs_per_class=pairs_per_class,
+            pairs_per_concept=pairs_per_concept,
+            anchors=anchors,
+            distances=distances,
+            seed=seed,
+        )
         strings = hierarchy.terminology.texts["text"].take(ids.ravel()).to_pylist()
         subtrees = None if text_subtree is None else text_subtree[ids]
         evaluator = cls(list(zip(strings[::2], strings[1::2])), levels, subtrees=subtrees, **options)
         for level, n in evaluator.counts.items():
-            if n < pairs_per_class:
+            if n < pairs_per_class and not pairs_per_concept:
                 logger.warning(
                     "%s, distance %d: %d pairs, %d were asked for", evaluator.name or "tree", level, n, pairs_per_class
                 )

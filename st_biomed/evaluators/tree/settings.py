@@ -43,6 +43,8 @@ class TreeSettings:
         test_roots: Codes of the roots of test, in place of a draw.
         seed: Seed of the split; the pairs of dev and test are drawn with ``seed + 1`` and ``seed + 2``.
         pairs_per_class: Number of pairs at each distance.
+        pairs_per_concept: Largest number of pairs at each distance with one concept as anchor; 0 for any. Otherwise a few large
+            trees can have most pairs.
         distances: The distances; empty for all. Without synonyms there are no pairs at distance 0.
         distance: Definition of the distances of ``sources``, see :class:`~st_biomed.hierarchy.Hierarchy`; a recipe that
             holds the sub-trees out has its own.
@@ -61,6 +63,7 @@ class TreeSettings:
     test_roots: list[str] = field(default_factory=list)
     seed: int = 0
     pairs_per_class: int = 800
+    pairs_per_concept: int = 0
     distances: list[int] = field(default_factory=list)
     distance: str = "sibling_parent"
     terminology: str = ""
@@ -98,6 +101,7 @@ class TreeSettings:
                 TreeEvaluator.from_hierarchy(
                     hierarchy,
                     pairs_per_class=self.pairs_per_class,
+                    pairs_per_concept=self.pairs_per_concept,
                     distances=self.distances or None,
                     seed=self.seed,
                     **options,
@@ -159,6 +163,8 @@ class TreeSettings:
                 hierarchy,
                 np.flatnonzero(splits.text_split == side),
                 pairs_per_class=self.pairs_per_class,
+                pairs_per_concept=self.pairs_per_concept,
+                anchors=np.flatnonzero(splits.concept_split == side),
                 distances=self.distances or None,
                 seed=self.seed + side,
                 text_subtree=splits.text_subtree,

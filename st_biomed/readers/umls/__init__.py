@@ -53,7 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 
 
 def resolved(**options: Any) -> dict[str, Any]:
-    """Expand the preset into its options, and add the version of the normalizer.
+    """Expand the preset into its options.
 
     Raises:
         InputError: Unknown preset or normalizer.
@@ -64,7 +64,7 @@ def resolved(**options: Any) -> dict[str, Any]:
     stated_options = {name: value for name, value in options.items() if value is not None}
     values = {"normalizer": "none", **PRESETS.get(preset or "", {}), **stated_options}
     check_name("normalizer", values["normalizer"], NORMALIZERS)
-    return values | {"normalizer_version": NORMALIZERS[values["normalizer"]][0]}
+    return values
 
 
 def records(  # noqa: PLR0913 - all choices that differ between the papers
