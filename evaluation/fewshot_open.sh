@@ -43,7 +43,7 @@ cell() { # NAME ENCODER SEED ARGUMENTS: the encoder in $out/NAME/seedSEED, its r
         --training_sets NCIt="obograph:$ST_BIOMED_DATA/$ncit#NCIT:C27551" "ICD-10-CM=icd10cm?extensions=true" \
         --leave_out ICD10CM:22 NCIT:C35126 --shots "${shots[@]}" --seeds "$3" --release NCIt ICD-10-CM \
         --rankings "urinary hesitancy" "shortness of breath" "brittle nails" \
-        --benchmarks $relatedness ${slow:+--slow_benchmarks $slow} --cache_dir $out/vectors "${@:4}"
+        --benchmarks $relatedness ${slow:+--slow_benchmarks $slow} --average 1 --cache_dir $out/vectors "${@:4}"
 }
 tables() { # NAME: tables.md and figure.svg of all seeds, in $out/NAME-tables
     local files=("${seeds[@]/#/$out/$1/seed}")
@@ -68,7 +68,7 @@ words)
     ;;
 averaged)
     shots=(15)
-    for share in 0.5 0.25; do run minilm-average-$share $minilm --average $share "$@"; done
+    run minilm-average-0.5 $minilm --average 0.5 "$@"
     ;;
 tables) for name in minilm words; do if [ -d $out/$name ]; then tables $name; fi; done ;;
 evaluate) evaluate ;;
