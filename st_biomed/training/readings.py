@@ -212,7 +212,9 @@ def italian_readings(recipe: Any, pipelined: bool, pools_mentions: bool) -> list
 
 
 def few_shot_readings(recipe: Any) -> list[str]:
-    """Sentences on the vectors, prototypes and validation of few-shot encoders."""
+    """Sentences on the vectors, prototypes, validation and share of few-shot encoders."""
+    rest = 1 - recipe.average
+    averaged = f"The output of each trained stage is averaged with its input, {recipe.average:g} to {rest:g}."
     return [
         "Vectors are brought to length 1 before every stage, as the published code does with whatever it is given.",
         "Prototypes are means over the training names alone, as in the published code."
@@ -220,6 +222,7 @@ def few_shot_readings(recipe: Any) -> list[str]:
         else "Prototypes are means over all names of a concept, as in Eq. 3.",
         "An anchor is compared with all other training names of its concept.",
         "Validation is in evaluation mode with negatives that are drawn once.",
+        *([averaged] if rest else []),
     ]
 
 

@@ -50,6 +50,10 @@ def results_of(folder: Path) -> dict:
     return json.loads((folder.with_name(f"{folder.name}-training") / "results.json").read_text("utf-8"))
 
 
+def record_of(folder: Path) -> dict:
+    return json.loads((folder / "run.json").read_text("utf-8"))
+
+
 @pytest.mark.long
 def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
     """Catches a run that is left out, and deviations that are not over seeds."""
@@ -86,7 +90,7 @@ def test_every_set_and_order_number_of_names_and_seed_is_a_row(run, capsys):
 def test_the_release_is_the_second_stage_on_the_first_on_the_input(run, tiny_bert_folder: Path):
     """Catches a stage that is lost, and a vector that is brought to length 1 in one place alone."""
     folder = run("--shots", 2, "--seeds", 0)
-    record = json.loads((folder / "run.json").read_text("utf-8"))
+    record = record_of(folder)
     released = SentenceTransformer(str(folder), device="cpu")
     kinds = [type(module) for module in released]
     assert kinds[2:] == [Normalize, Dense, Dense, Normalize, Dense, Dense]
@@ -100,11 +104,14 @@ def test_the_release_is_the_second_stage_on_the_first_on_the_input(run, tiny_ber
 
 
 @pytest.mark.long
-def test_what_is_measured_is_what_is_released(run, benchmark: Path):
-    """Catches a stack that is applied to other vectors than the released model has."""
+@pytest.mark.parametrize("share", [1, 0.25])
+def test_what_is_measured_is_what_is_released(share, run, benchmark: Path):
+    """Catches a stack that is applied to other vectors than the released model has, and a share that one of them lacks."""
     from st_biomed.evaluators.suite import EvaluatorSuite
 
-    folder = run(*SMALL, "A=toy", "B=toy#TOY:D1")
+    folder = run(*SMALL, "A=toy", "B=toy#TOY:D1", "--average", share)
+    averaged = [text for text in record_of(folder)["readings"] if "averaged with its input, 0.25 to 0.75" in text]
+    assert len(averaged) == (share != 1)
     model = SentenceTransformer(str(folder), device="cpu")
     found = EvaluatorSuite.of_benchmarks([benchmark], n_bootstrap=0).measure(model)
     kept = results_of(folder)["runs"][2]["results"]
@@ -238,7 +245,7 @@ def test_every_variant_ends_in_a_release(arguments: tuple[object, ...], run, tmp
     second.write_text(benchmark.read_text("utf-8").replace("name: pairs", "name: pairs2"), "utf-8")
     arguments = tuple(second if word == "pairs2.yaml" else word for word in arguments)
     folder = run("--shots", 1, 2, "--seeds", 0, *arguments)
-    assert json.loads((folder / "run.json").read_text("utf-8"))["recipe"] == "fewshot_names"
+    assert record_of(folder)["recipe"] == "fewshot_names"
     measured = [set(row["results"]) for row in results_of(folder)["runs"]]
     if "--slow_benchmarks" in arguments:
         assert measured == [{"pairs"}] * 4 + [{"pairs", "pairs2"}] * 4
