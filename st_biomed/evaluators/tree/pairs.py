@@ -161,11 +161,11 @@ def _of_each_concept(
     """
     whole = _joined(candidates)
     order = np.argsort(whole.concept, kind="stable")
+    if anchors is not None:
+        order = order[np.isin(whole.concept[order], anchors)]
     concepts, starts = np.unique(whole.concept[order], return_index=True)
     found = [np.empty((0, 2), dtype=np.int64)]
     for concept, entries in zip(concepts.tolist(), np.split(order, starts[1:])):
-        if anchors is not None and concept not in anchors:
-            continue
         rng = np.random.default_rng([seed, level, concept])
         columns = {name: getattr(whole, name)[entries] for name in ("anchor", "concept", "start", "size")}
         own = whole._replace(**columns)
