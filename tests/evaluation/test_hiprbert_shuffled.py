@@ -67,3 +67,25 @@ def test_version_1_2_has_95_of_the_published_codes(realdata: Path):
     codes = set(Terminology.read("phecode", realdata / "hierarchies" / "phecode1.2_pheinfo.csv.gz").codes)
     assert codes.issuperset(settings.test_roots)
     assert codes.isdisjoint(f"PHECODE:{number}" for number in (563, 617, 638, 661, 665))
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "pairs", "shares"),
+    [
+        ("hiprbert_codes", [1180, 1180, 1180, 1180], [58, 87, 60, 21]),
+        ("hiprbert_published", [1279, 342, 1383, 1585], [11, 38, 14, 13]),
+    ],
+)
+def test_the_largest_sub_trees_have_these_shares(
+    name: str, pairs: list[int], shares: list[int], realdata: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Figures of results/hiprbert_open.md: the percentage of the ends of pairs, by distance, in the three sub-trees with most."""
+    monkeypatch.setenv("ST_BIOMED_DATA", str(realdata))
+    [evaluator] = read_benchmark_settings(ROOT / f"evaluation/{name}.yaml", TreeSettings).evaluators()
+    assert list(evaluator.counts.values()) == pairs and evaluator.subtrees is not None
+    found = []
+    for distance in evaluator.counts:
+        ends = np.unique(evaluator.subtrees[evaluator.distances == distance], return_counts=True)[1]
+        found.append(round(100 * np.sort(ends)[-3:].sum() / ends.sum()))
+    assert found == shares
