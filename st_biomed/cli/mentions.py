@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import re
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,6 +21,7 @@ from st_biomed.settings.checks import FILE, FOLDER, PROCESSES, SEED, Check
 
 if TYPE_CHECKING:
     from st_biomed.corpus.coverage import Coverage
+    from st_biomed.corpus.mentions import MentionContexts
     from st_biomed.records import Tally
 
 COVERAGE = "coverage.json"
@@ -145,24 +148,33 @@ def run(
                 mention_files.write_found_mentions(file, table, rows, opened)
                 _check_read(tally, texts)
         else:
+            if sequences:
+                find: Callable[..., MentionContexts] = partial(
+                    mention_windows, matcher, read, tokens=sequences, **given
+                )
+            else:
+                find = partial(mention_contexts, matcher, read, window=window, caps=caps, **given)
             with replacing(output) as draft:
-                scratch = draft / "scratch"
-                scratch.mkdir()
-                given["file"] = scratch / "rows.arrow"
-                if sequences:
-                    found = mention_windows(matcher, read, tokens=sequences, **given)
-                else:
-                    found = mention_contexts(matcher, read, window=window, caps=caps, **given)
-                _check_read(tally, texts)
-                coverage = found.coverage
-                _check_found(coverage, terminology)
-                found.dataset.save_to_disk(str(draft))
-                coverage.save(draft / COVERAGE)
-                shutil.rmtree(scratch)
+                coverage = _save_dataset(draft, find, partial(_check_read, tally, texts), terminology)
     typer.echo(f"documents: {tally}\n{coverage}")
     if commonest := coverage.commonest_named(opened.strings):
         typer.echo(commonest)
     typer.echo(f"saved to {output}")
+
+
+def _save_dataset(
+    folder: Path, find: Callable[..., MentionContexts], check_read: Callable[[], None], terminology: str
+) -> Coverage:
+    """Find the mentions, their rows in a scratch file, and save them with their report."""
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    found = find(file=scratch / "rows.arrow")
+    check_read()
+    _check_found(found.coverage, terminology)
+    found.dataset.save_to_disk(str(folder))
+    found.coverage.save(folder / COVERAGE)
+    shutil.rmtree(scratch)
+    return found.coverage
 
 
 def _check_read(tally: Tally, texts: list[Path]) -> None:

@@ -83,11 +83,28 @@ def records(
     path = check_file(path)
     columns = {**_COLUMNS, **{name: name for name in references}}
     names = (preferred, *(name for name in _NAMES if name != preferred), *_ALIASES, *_PREVIOUS)
-    seen: set[str] = set()
-    group_names: dict[str, str] = {}
-    members: list[tuple[str, str]] = []
+    gene_groups = _GeneGroups(groups, tally)
     yield SOURCE
     yield _GROUPS
+    for where, row in _approved(path, columns, tally):
+        code = row["hgnc_id"]
+        yield from _terms(code, row, names, previous, tally)
+        types = DuplicateFilter(tally, "empty or repeated types")
+        types.mark_seen([("",)])
+        if types.read(row["locus_type"]):
+            yield Type(code, row["locus_type"])
+        for name in gene_groups.read(where, row):
+            if types.keep(name):
+                yield Type(code, name)
+        yield from _xrefs(code, row, references, tally)
+    yield from gene_groups.parents()
+
+
+def _approved(
+    path: Path, columns: dict[str, str | tuple[str, ...]], tally: Tally
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """``file:line`` and the stripped cells of each approved entry."""
+    seen: set[str] = set()
     for line, cells in read_table(path, list(columns.values()), dialect="tsv_quoted"):
         row = dict(zip(columns, map(str.strip, cells)))
         where, code = f"{path}:{line}", row["hgnc_id"]
@@ -96,46 +113,55 @@ def records(
         seen.add(code)
         if row["status"] != _APPROVED:
             tally.read_dropped(f"entries with status {row['status'][:40] or '(none)'}")
-            continue
-        if not all(row[name] for name in _NAMES):
+        elif not all(row[name] for name in _NAMES):
             raise InputError(f"{where}: approved entry {code} needs a symbol and a name")
-        yield from _terms(code, row, names, previous, tally)
-        types = DuplicateFilter(tally, "empty or repeated types")
-        types.mark_seen([("",)])
-        if types.read(row["locus_type"]):
-            yield Type(code, row["locus_type"])
-        own_groups = DuplicateFilter(tally, "repeated gene groups")
-        for number, name in _groups(where, row):
-            tally.read()
-            if group_names.setdefault(number, name) != name:
-                raise InputError(
-                    f"{where}: gene group {number} has the name {name[:40]!r} here and {group_names[number][:40]!r} before"
-                )
-            if groups == "none":
-                tally.drop("gene groups")
-            elif groups == "parents":
-                if own_groups.keep(number):
-                    members.append((code, number))
-            elif types.keep(name):
-                yield Type(code, name)
-        targets = DuplicateFilter(tally, "repeated cross-references")
-        for column in references:
-            for identifier in _values(row[column]):
-                tally.read()
-                target = f"{_XREFS[column]}:{identifier.removeprefix('ORPHA:')}"
-                if targets.keep(target):
-                    yield Xref(code, target)
+        else:
+            yield where, row
     if not seen:
         raise InputError(f"{path}: contains no gene")
-    yield from _parents(members, group_names)
 
 
-def _parents(members: list[tuple[str, str]], group_names: dict[str, str]) -> Iterator[Record]:
-    """The groups of the genes, and the genes below them."""
-    for number in dict.fromkeys(number for _, number in members):
-        yield Term(f"{_GROUPS.name}:{number}", group_names[number], source=_GROUPS.name)
-    for code, number in members:
-        yield Parent(code, f"{_GROUPS.name}:{number}")
+class _GeneGroups:
+    """The gene groups of all genes: concepts above them, types of them, or left out, as the option ``groups`` says."""
+
+    def __init__(self, use: str, tally: Tally):
+        self._use, self._tally = use, tally
+        self._names: dict[str, str] = {}
+        self._members: list[tuple[str, str]] = []
+
+    def read(self, where: str, row: dict[str, str]) -> Iterator[str]:
+        """Take the groups of a gene. What is given are the names of those that are types."""
+        own = DuplicateFilter(self._tally, "repeated gene groups")
+        for number, name in _groups(where, row):
+            self._tally.read()
+            known = self._names.setdefault(number, name)
+            if known != name:
+                raise InputError(
+                    f"{where}: gene group {number} has the name {name[:40]!r} here and {known[:40]!r} before"
+                )
+            if self._use == "none":
+                self._tally.drop("gene groups")
+            elif self._use == "types":
+                yield name
+            elif own.keep(number):
+                self._members.append((row["hgnc_id"], number))
+
+    def parents(self) -> Iterator[Record]:
+        """The groups of the genes, and the genes below them."""
+        for number in dict.fromkeys(number for _, number in self._members):
+            yield Term(f"{_GROUPS.name}:{number}", self._names[number], source=_GROUPS.name)
+        for code, number in self._members:
+            yield Parent(code, f"{_GROUPS.name}:{number}")
+
+
+def _xrefs(code: str, row: dict[str, str], columns: Sequence[str], tally: Tally) -> Iterator[Xref]:
+    targets = DuplicateFilter(tally, "repeated cross-references")
+    for column in columns:
+        for identifier in _values(row[column]):
+            tally.read()
+            target = f"{_XREFS[column]}:{identifier.removeprefix('ORPHA:')}"
+            if targets.keep(target):
+                yield Xref(code, target)
 
 
 def _terms(code: str, row: dict[str, str], columns: Sequence[str], previous: bool, tally: Tally) -> Iterator[Record]:

@@ -149,53 +149,65 @@ def _header(stanza: _Stanza) -> Header:
 def _term(path: Path, stanza: _Stanza) -> Statements:
     term = Statements(id="")
     for line, tag, value in stanza.tags:
-        where = f"{path}:{line}"
-        if tag == "id":
-            term.id = _plain(value)
-        elif tag == "name":
-            if term.name:
-                raise InputError(f"{where}: term {term.id!r} has a second name, {value[:40]!r}")
-            term.name = _plain(value)
-        elif tag in _SYNONYM_SCOPE:
-            quoted = _QUOTED.match(value)
-            if not quoted:
-                raise InputError(
-                    f"{where}: expected a synonym with a text in double quotes and a scope, found {value[:40]!r}"
-                )
-            scope = quoted[2] or _SYNONYM_SCOPE[tag]
-            if scope not in SCOPES:
-                raise InputError(f"{where}: scope {scope[:40]!r} of a synonym must be one of {', '.join(SCOPES)}")
-            term.synonyms.append((scope, _unescaped(quoted[3] or ""), _unescaped(quoted[1])))
-        elif tag == "def":
-            quoted = _QUOTED.match(value)
-            if not quoted:
-                raise InputError(f"{where}: expected a definition in double quotes, found {value[:40]!r}")
-            term.definitions.append(_unescaped(quoted[1]))
-        elif tag in ("is_a", "relationship"):
-            words = _plain(value).split()
-            if len(words) != 1 + (tag == "relationship"):
-                needed = "a term" if tag == "is_a" else "a relation and a term"
-                raise InputError(f"{where}: {tag} needs {needed}, found {value[:40]!r}")
-            if _CONDITION.search(value):
-                term.left_out["parents and relations under a condition (gci_relation)"] += 1
-            elif _ZERO.search(value):
-                term.left_out["relations of cardinality 0"] += 1
-            else:
-                term.edges.append(("" if tag == "is_a" else words[0], words[-1]))
-        elif tag in ("xref", "alt_id"):
-            term.xrefs.append((tag, _plain(value.partition(' "')[0])))
-        elif tag in ("subset", "namespace"):
-            term.types.append(_plain(value))
-        elif tag == "is_obsolete":
-            term.obsolete = _plain(value) == "true"
-        elif tag == "property_value" and (match := match_predicate(value.partition(" ")[0])):
-            target = value.partition(" ")[2].strip()
-            term.xrefs.append((match, _plain(target).split(" ")[0].strip('"')))
-        else:
-            term.left_out[LOGICAL if tag in _LOGICAL else OTHER] += 1
+        _state(term, f"{path}:{line}", tag, value)
     if not term.id:
         raise InputError(f"{path}:{stanza.line}: [Term] has no id")
     return term
+
+
+def _state(term: Statements, where: str, tag: str, value: str) -> None:
+    """Add what a line of a term states."""
+    if tag == "id":
+        term.id = _plain(value)
+    elif tag == "name":
+        if term.name:
+            raise InputError(f"{where}: term {term.id!r} has a second name, {value[:40]!r}")
+        term.name = _plain(value)
+    elif tag in _SYNONYM_SCOPE:
+        term.synonyms.append(_synonym(where, tag, value))
+    elif tag == "def":
+        quoted = _QUOTED.match(value)
+        if not quoted:
+            raise InputError(f"{where}: expected a definition in double quotes, found {value[:40]!r}")
+        term.definitions.append(_unescaped(quoted[1]))
+    elif tag in ("is_a", "relationship"):
+        _state_edge(term, where, tag, value)
+    elif tag in ("xref", "alt_id"):
+        term.xrefs.append((tag, _plain(value.partition(' "')[0])))
+    elif tag in ("subset", "namespace"):
+        term.types.append(_plain(value))
+    elif tag == "is_obsolete":
+        term.obsolete = _plain(value) == "true"
+    elif tag == "property_value" and (match := match_predicate(value.partition(" ")[0])):
+        target = value.partition(" ")[2].strip()
+        term.xrefs.append((match, _plain(target).split(" ")[0].strip('"')))
+    else:
+        term.left_out[LOGICAL if tag in _LOGICAL else OTHER] += 1
+
+
+def _synonym(where: str, tag: str, value: str) -> tuple[str, str, str]:
+    """Scope, type and text of a synonym."""
+    quoted = _QUOTED.match(value)
+    if not quoted:
+        raise InputError(f"{where}: expected a synonym with a text in double quotes and a scope, found {value[:40]!r}")
+    scope = quoted[2] or _SYNONYM_SCOPE[tag]
+    if scope not in SCOPES:
+        raise InputError(f"{where}: scope {scope[:40]!r} of a synonym must be one of {', '.join(SCOPES)}")
+    return scope, _unescaped(quoted[3] or ""), _unescaped(quoted[1])
+
+
+def _state_edge(term: Statements, where: str, tag: str, value: str) -> None:
+    """Add a parent or a relation that holds without a condition."""
+    words = _plain(value).split()
+    if len(words) != 1 + (tag == "relationship"):
+        needed = "a term" if tag == "is_a" else "a relation and a term"
+        raise InputError(f"{where}: {tag} needs {needed}, found {value[:40]!r}")
+    if _CONDITION.search(value):
+        term.left_out["parents and relations under a condition (gci_relation)"] += 1
+    elif _ZERO.search(value):
+        term.left_out["relations of cardinality 0"] += 1
+    else:
+        term.edges.append(("" if tag == "is_a" else words[0], words[-1]))
 
 
 def _plain(value: str) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -128,45 +128,45 @@ def records(  # noqa: PLR0913 - all differences between users' tables
 
     # The form of a combined table is determined once.
     forms = {
-        table: _Form(dialect or dialect_name(table), header, resolve_encoding(table, encoding, tally))
+        table: _Table(table, dialect or dialect_name(table), header, resolve_encoding(table, encoding, tally))
         for table in dict.fromkeys([*tables, *triples])
     }
+    named, hierarchy = forms[tables[-1]], forms[tables[0]]
     known: set[str] = set()
     columns: dict[str, str | tuple[str, ...]] = {
         "code": code or _USUAL_NAMES["code"],
         "string": string or _USUAL_NAMES["string"],
     }
     for optional, column_name in (("language", None), ("definition", definition)):
-        if _has(tables[-1], optional, column_name, forms[tables[-1]]):
+        if named.has(optional, column_name):
             columns[optional] = column_name or _USUAL_NAMES[optional]
-    rows = _rows(tables[-1], columns, forms[tables[-1]])
-    for concept, text, spoken, meaning in _strings(rows, list(columns), language, tally):
+    for concept, text, spoken, meaning in _strings(named.rows(columns), list(columns), language, tally):
         if text:
             kind = "synonym" if concept in known else "preferred"
             yield Term(f"{name}:{concept}", text, kind, spoken, name)
         known.add(concept)
         if meaning:
             yield Definition(f"{name}:{concept}", meaning, spoken, name)
+    needed = named.path if missing == "error" else None
     for table in triples:
-        rows = _rows(table, {role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")}, forms[table])
-        for head, relation, tail in _triples(rows, tally, known, tables[-1] if missing == "error" else None):
+        rows = forms[table].rows({role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")})
+        for head, relation, tail in _triples(rows, tally, known, needed):
             yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
-    parent_columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or _USUAL_NAMES["child"]}
-    if len(tables) == 1:
-        if not _has(tables[0], "parent", parent, forms[tables[0]]):
-            return
-        parent_columns["child"] = child or code or _USUAL_NAMES["code"]
-    parents_required = len(tables) > 1 or parent is not None
-    rows = _rows(tables[0], parent_columns, forms[tables[0]])
+    combined = len(tables) == 1
+    if combined and not named.has("parent", parent):
+        return
+    own = (code or _USUAL_NAMES["code"]) if combined else _USUAL_NAMES["child"]
+    map_columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or own}
     nameless = set[str]()
     if missing == "group":
-        parent_rows = _rows(tables[0], parent_columns, forms[tables[0]])
-        nameless = grouping_nodes(known, ((child, parent) for _, (parent, child) in parent_rows if parent and child))
-    for above, below in _pairs(rows, tally, known | nameless, tables[-1] if missing == "error" else None):
+        edges = ((below, above) for _, (above, below) in hierarchy.rows(map_columns) if above and below)
+        nameless = grouping_nodes(known, edges)
+    empty = True
+    for above, below in _pairs(hierarchy.rows(map_columns), tally, known | nameless, needed):
         yield Parent(f"{name}:{below}", f"{name}:{above}", name)
-        parents_required = False
-    if parents_required:
-        raise InputError(f"{tables[0]}: no row has a parent and a child; the hierarchy is empty")
+        empty = False
+    if empty and (not combined or parent is not None):
+        raise InputError(f"{hierarchy.path}: no row has a parent and a child; the hierarchy is empty")
     for concept in sorted(nameless):
         yield Grouping(f"{name}:{concept}")
 
@@ -179,53 +179,53 @@ def _content_version(tables: Sequence[Path]) -> str:
     return sha.hexdigest()[:12]
 
 
-class _Form(NamedTuple):
-    """The form of a table: arguments of :func:`~st_biomed.files.delimited.read_table`, and whether it has a header."""
+class _Table(NamedTuple):
+    """A table: arguments of :func:`~st_biomed.files.delimited.read_table`, and whether it has a header."""
 
+    path: Path
     dialect: str
     has_header: bool
     encoding: str
 
+    @property
+    def columns(self) -> set[str]:
+        """The normalized names of the columns; none without a header."""
+        if not self.has_header or self.dialect == "double_pipe":
+            return set()
+        header = read_header(self.path, dialect=self.dialect, encoding=self.encoding)
+        return {"_".join(column.lower().split()) for column in header}
 
-def _columns(path: Path, form: _Form) -> set[str]:
-    """The normalized names of a table's columns; none if it has no header."""
-    if not form.has_header or form.dialect == "double_pipe":
-        return set()
-    header = read_header(path, dialect=form.dialect, encoding=form.encoding)
-    return {"_".join(column.lower().split()) for column in header}
+    def has(self, column: str, column_name: str | None) -> bool:
+        """Whether to read a table of strings for another column: the column is named, or has one of the usual names.
 
+        Args:
+            column: A key of ``_USUAL_NAMES``.
 
-def _has(path: Path, column: str, column_name: str | None, form: _Form) -> bool:
-    """Whether to read a table of strings for another column: the column is named, or has one of the usual names.
+        Raises:
+            InputError: A column is named, but the table has no header.
+        """
+        columns = self.columns
+        if columns:
+            return column_name is not None or not columns.isdisjoint(_USUAL_NAMES[column])
+        if column_name is not None:
+            raise InputError(f"{self.path}: has no header, so no column can have the name {column_name!r} ({column})")
+        return False
 
-    Args:
-        column: A key of ``_USUAL_NAMES``.
+    def rows(self, columns: Mapping[str, str | tuple[str, ...]]) -> Iterator[tuple[str, Sequence[str]]]:
+        """``file:line`` and the stripped cells of each row.
 
-    Raises:
-        InputError: A column is named, but the table has no header.
-    """
-    columns = _columns(path, form)
-    if columns:
-        return column_name is not None or not columns.isdisjoint(_USUAL_NAMES[column])
-    if column_name is not None:
-        raise InputError(f"{path}: has no header, so no column can have the name {column_name!r} ({column})")
-    return False
-
-
-def _rows(path: Path, columns: dict[str, str | tuple[str, ...]], form: _Form) -> Iterator[tuple[str, Sequence[str]]]:
-    """``file:line`` and the stripped cells of each row.
-
-    Raises:
-        InputError: A column is named, but the table has no header.
-    """
-    if not _columns(path, form) and (named := [name for name in columns.values() if isinstance(name, str)]):
-        raise InputError(f"{path}: has no header, so no column can have the name {named[0]!r}")
-    if form.has_header and form.dialect != "double_pipe":
-        table = read_table(path, list(columns.values()), dialect=form.dialect, encoding=form.encoding)
-    else:
-        table = read_table(path, dialect=form.dialect, header=tuple(columns), encoding=form.encoding)
-    for line, cells in table:
-        yield f"{path}:{line}", [cell.strip() for cell in cells]
+        Raises:
+            InputError: A column is named, but the table has no header.
+        """
+        named = [name for name in columns.values() if isinstance(name, str)]
+        if named and not self.columns:
+            raise InputError(f"{self.path}: has no header, so no column can have the name {named[0]!r}")
+        if self.has_header and self.dialect != "double_pipe":
+            table = read_table(self.path, list(columns.values()), dialect=self.dialect, encoding=self.encoding)
+        else:
+            table = read_table(self.path, dialect=self.dialect, header=tuple(columns), encoding=self.encoding)
+        for line, cells in table:
+            yield f"{self.path}:{line}", [cell.strip() for cell in cells]
 
 
 def _strings(

@@ -175,6 +175,7 @@ def _concept_of_name(terminology: Terminology, normalizer: str, preferred: bool)
 
 
 def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int], former: dict[str, str]) -> Crosswalk:
+    """What is united: groups of linked concepts, of which no two are of one source."""
     found = Crosswalk()
     prefixes: dict[str, set[str]] = defaultdict(set)
     for code, now in former.items():
@@ -187,23 +188,10 @@ def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int], former: d
 
     ordered = sorted(links)
     found.tally.read(len(ordered))
-    partners: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for left, right in ordered:
-        partners[left, _prefix(right)].add(right)
-        partners[right, _prefix(left)].add(left)
-    united: dict[str, list[str]] = {}
-    single = []
-    for left, right in ordered:
-        if len(partners[left, _prefix(right)]) > 1 or len(partners[right, _prefix(left)]) > 1:
-            found.conflicts.append((left, right, "one of the two is linked to several concepts of the other's source"))
-            continue
-        single.append((left, right))
-        group = united.setdefault(left, [left])
-        others = united.setdefault(right, [right])
-        if group is not others:
-            group.extend(others)
-            for code in others:
-                united[code] = group
+    single, several = _by_partners(ordered)
+    reason = "one of the two is linked to several concepts of the other's source"
+    found.conflicts.extend((*link, reason) for link in several)
+    united = _groups(single)
     for left, right in single:
         group = united[left]
         if sum(code in first for code in group) < 2:
@@ -221,6 +209,33 @@ def _resolved(links: Iterable[tuple[str, str]], first: dict[str, int], former: d
         found.tally.drop(reason)
     found.conflicts.sort()
     return found
+
+
+def _by_partners(links: list[tuple[str, str]]) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """The links whose concepts have one partner in each other's source, and those where one has several."""
+    partners: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for left, right in links:
+        partners[left, _prefix(right)].add(right)
+        partners[right, _prefix(left)].add(left)
+    single: list[tuple[str, str]] = []
+    several: list[tuple[str, str]] = []
+    for left, right in links:
+        one = len(partners[left, _prefix(right)]) == len(partners[right, _prefix(left)]) == 1
+        (single if one else several).append((left, right))
+    return single, several
+
+
+def _groups(links: list[tuple[str, str]]) -> dict[str, list[str]]:
+    """Each code to the list of all codes that links lead to from it; the codes of a group share one list."""
+    united: dict[str, list[str]] = {}
+    for left, right in links:
+        group = united.setdefault(left, [left])
+        others = united.setdefault(right, [right])
+        if group is not others:
+            group.extend(others)
+            for code in others:
+                united[code] = group
+    return united
 
 
 def _prefix(code: str) -> str:
