@@ -2,9 +2,10 @@
 
     python evaluation/cells.py out/bergamot_cells/evaluation --reference text -o out/bergamot_cells/report.md
     python evaluation/cells.py out/parts/results.jsonl out/controls/results.jsonl --reference "all 0.8" -o out/parts/report.md
+    python evaluation/cells.py out/kge-{0,1,2}/results.json --reference transe -o out/kge.md
 
 The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose
-cells are CELL SHARE; a trial without a seed, and the reference if it is a model without one, such as the base model, stands
+cells are CELL SHARE; the graph embeddings of ``recipes/kge.py`` are cells, whose record has their seed; a trial without a seed, and the reference if it is a model without one, such as the base model, stands
 for each seed. A row has the mean figure of a cell over its seeds, and the mean of the differences from the reference with the
 same seed, with Student's 95% interval if there are two seeds. The interval says what other seeds would change on the same
 mentions. A difference whose interval contains 0 is not shown by these seeds. Where the folder has the units of the results (mentions or
@@ -39,6 +40,9 @@ logger = logging.getLogger(__name__)
 Figures = dict[str, dict[str, dict[int | None, float]]]
 """Metric to cell to seed to figure; the seed of a model that has none, such as the base model, is ``None``."""
 
+GRAPH_FIGURES = ("filtered_mrr", "filtered_hits@1", "filtered_hits@10", "filtered_mr")
+"""Figures of link prediction: Table 2 of Amore Bondarenko et al. 2022."""
+
 Tests = dict[str, dict[str, tuple[str, PairedTest]]]
 """Metric to cell to the kind of unit and the test against the reference."""
 
@@ -46,7 +50,10 @@ Tests = dict[str, dict[str, tuple[str, PairedTest]]]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "results", type=Path, nargs="+", help="folder of `st-biomed evaluate`, or files of trials (results.jsonl)"
+        "results",
+        type=Path,
+        nargs="+",
+        help="folder of `st-biomed evaluate`, files of trials (results.jsonl), or of graph embeddings (results.json)",
     )
     parser.add_argument("--reference", default="text", help="the cell that others are compared with")
     parser.add_argument("--also", nargs="*", default=[], help="metrics beside the primary ones, without the prefix")
@@ -54,7 +61,9 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
     check_writable(arguments.output, file=True)
-    if all(path.is_file() for path in arguments.results):
+    if all(path.suffix == ".json" for path in arguments.results):
+        text = report(figures_of_graphs(arguments.results, arguments.also), arguments.reference)
+    elif all(path.is_file() for path in arguments.results):
         of_trials, notes = figures_of_trials(arguments.results)
         text = report(of_trials, arguments.reference, notes)
     elif len(arguments.results) > 1:
@@ -124,6 +133,31 @@ def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:
             for metric in line.keys() - {"trial", "share", "time", "made_of", "common"}:
                 found.setdefault(metric, {}).setdefault(of_cell, {})[of_seed] = line[metric]
     return found, notes
+
+
+def figures_of_graphs(files: Iterable[Path], also: Collection[str] = ()) -> Figures:
+    """The link prediction of graph embeddings by model and seed, from files of ``recipes/kge.py``.
+
+    Args:
+        files: ``results.json`` of each seed.
+        also: Names of further figures of these files, such as ``mcsm_icd9_it_mcsm``.
+
+    Raises:
+        InputError: No such file, or one that has other contents.
+    """
+    found: Figures = {}
+    for file in files:
+        try:
+            content = json.loads(file.read_text("utf-8"))
+            seeds = {name: int(record["settings"]["seed"]) for name, record in content["models"].items()}
+            of_models = {name: dict(content["results"][name]) for name in seeds}
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(f"{file}: expected the results of recipes/kge.py, found {error!r}") from error
+        for name, figures in of_models.items():
+            for metric in (*GRAPH_FIGURES, *also):
+                if metric in figures:
+                    found.setdefault(metric, {}).setdefault(name, {})[seeds[name]] = figures[metric]
+    return found
 
 
 def tests_over_units(

@@ -6,10 +6,10 @@
 # encoder (BASE, a folder of multilingual-e5-small if the Hub is not reached, injected after LAYER of its layers), with several
 # seeds (SEEDS) and equally many steps (STEPS) in every training; CELLS="own-v2 own-v3" trains these cells alone, and
 # MEASURED="mcsm_hpo_it ncbi_disease" measures these benchmarks alone, and those that were measured before are kept:
-# bash evaluation/italian_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
+# bash evaluation/italian_open.sh [cells | cell NAME SEED | graphs | report] [--smoke]; a cell that is there is not trained again.
 # --smoke takes two steps on invented terms, to see that the commands start.
 set -euo pipefail
-known="all data systems table2 losses seeds ablations multilingual evaluate cells cell report"
+known="all data systems table2 losses seeds ablations multilingual evaluate cells cell graphs report"
 if [[ " $known " != *" ${1:-systems} "* ]]; then
     echo "no step $1: $known" >&2
     exit 2
@@ -90,7 +90,7 @@ names() { # each with the word pieces of BASE and with those of the vocabulary s
     for pieces in own extended; do
         for what in v1 v2 v3 v3_shuffled v3_zeros barlow_twins injected pipelined; do echo $pieces-$what; done
     done
-    echo own-names own-retained extended-swapped extended-vocabulary
+    echo own-names own-retained own-v3_complex extended-swapped extended-vocabulary
 }
 place() { # name, seed: the folder of a cell's model
     case $1 in
@@ -115,6 +115,14 @@ stages() { # word pieces: what cells with these pieces start from
         --kge "$folder/kge/transe" --terminology "$folder/terminology" --corpus "$text" --overwrite true --seed "$seed" \
         --output_dir "$folder/injected"
 }
+graphs() { # graph embeddings: those of Table 2 that are asked for, each with its model's defaults, on the graph of the stage's TransE
+    local folder=$cells/stages/own-$seed/kge settings=kge_italian_open.yaml benchmarks="mcsm_icd9_it $read/mayosrs_it.yaml"
+    [ -d "$folder/transe" ] || train --stage kge --output_dir "$cells/stages/own-$seed"
+    [ -z "$smoke" ] || settings=kge_smoke.yaml benchmarks=none
+    # shellcheck disable=SC2086
+    st-biomed train kge $settings --terminology "$cells/stages/own-$seed/terminology" --models "$@" --benchmarks $benchmarks \
+        --output_dir "$folder" --resume true --seed "$seed"
+}
 cell() { # name, seed: the same steps in every training
     local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss earlier
     if [ -f "$(place "$1" "$2")/run.json" ]; then
@@ -136,6 +144,10 @@ cell() { # name, seed: the same steps in every training
     names) loss=(--loss v2) ;;
     retained) loss=(--loss v2 --distillation 8 --distillation_removed 1 --average 0.6) ;; # on names, as own-names
     pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;
+    v3_complex | v3_rotate | v3_simple)
+        [ -d "$cells/stages/own-$2/kge/${what#v3_}" ] || graphs "${what#v3_}"
+        loss=(--loss v3 --corpus "$text" --kge_model "${what#v3_}")
+        ;;
     v3_*) loss+=(--graph_vectors "${what#v3_}") ;;
     esac
     train --stage $stage "${loss[@]}" --bare_names true "${earlier[@]}" --output_dir "$cells/$1-$2"
@@ -185,6 +197,13 @@ cell)
 cells)
     cells_data
     for seed in $seeds; do for name in $(names); do cell "$name" "$seed"; done; done
+    ;;
+graphs) # Table 2 on the graph of the cells, whose triples every seed parts anew
+    cells_data
+    for seed in $seeds; do graphs transe complex rotate simple; done
+    # shellcheck disable=SC2046
+    python evaluation/cells.py $(for seed in $seeds; do echo "$cells/stages/own-$seed/kge/results.json"; done) --reference transe \
+        --also mcsm_icd9_it_mcsm mayosrs_it_spearman -o $cells/graphs.md
     ;;
 report) # differences from v2, with the base's pieces and the extended ones, from shuffled vectors and zeros, and from names alone, seed by seed
     models=$(for name in $(names); do for seed in $seeds; do

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evaluation.cells import _drawn, figures, figures_of_trials, main, report
+from evaluation.cells import _drawn, figures, figures_of_graphs, figures_of_trials, main, report
 from evaluation.trial_lines import write
 from st_biomed.errors import InputError
 from st_biomed.leaderboard.results import Result, ResultsFolder
@@ -222,3 +222,33 @@ def test_what_is_drawn_has_its_name(settings: dict[str, str], clusters: list[str
     """Catches a test over whole sub-trees that a table calls one over pairs."""
     units = Units("pair", np.ones(2), clusters=None if clusters is None else np.array(clusters))
     assert _drawn(SimpleNamespace(settings=settings), units) == named
+
+
+def test_graph_embeddings_are_cells_with_the_seed_of_their_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """By hand: differences .2 and .4; catches seeds by the order of the files."""
+    files = []
+    for place, (seed, transe, complex_) in enumerate([(7, 0.1, 0.3), (3, 0.2, 0.6)]):
+        models = {name: {"settings": {"seed": seed}} for name in ("transe", "complex")}
+        results = {
+            name: {"filtered_mrr": mrr, "filtered_head_mrr": 0.5, "x_mcsm": 2 * mrr}
+            for name, mrr in (("transe", transe), ("complex", complex_))
+        }
+        files.append(tmp_path / f"{place}" / "results.json")
+        files[-1].parent.mkdir()
+        files[-1].write_text(json.dumps({"models": models, "results": results}))
+    output = tmp_path / "report.md"
+    given = ["--reference", "transe", "--also", "x_mcsm", "-o", str(output)]
+    monkeypatch.setattr("sys.argv", ["cells", *map(str, reversed(files)), *given])
+    main()
+    text = output.read_text()
+    assert "| complex | 2 | 0.450 | +0.300 (-0.971 to +1.571) |" in text and "head" not in text
+    assert "## x_mcsm" in text and "| transe | 2 | 0.300 |  |" in text
+    assert set(figures_of_graphs(files)["filtered_mrr"]["complex"]) == {7, 3}
+
+
+@pytest.mark.parametrize("content", ["{}", "not JSON", '{"models": {"transe": {"settings": {}}}, "results": {}}'])
+def test_another_file_than_results_of_graphs_is_one_line(tmp_path: Path, content: str):
+    file = tmp_path / "results.json"
+    file.write_text(content)
+    with pytest.raises(InputError, match=r"results\.json: expected the results of recipes/kge\.py"):
+        figures_of_graphs([file])
