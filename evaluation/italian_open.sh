@@ -62,11 +62,12 @@ inject() { # the same of injection, by graph embedding
 }
 held=$read/held layer3="$ST_BIOMED_DATA/italian/e3c_it_layer3.jsonl.gz" # documents of layer 2 are measured
 if [ -n "$smoke" ]; then
-    own=(recipes/configs/italian_kge_smoke.yaml --terminology toy --kge_model transe) text=$cells/texts.txt
+    config=italian_kge_smoke.yaml own=(--terminology toy --kge_model transe) text=$cells/texts.txt
     inject_own=(knowledge_injection_smoke.yaml --language en) extend_own=extend_bert_smoke.yaml
 else
-    own=(recipes/configs/italian_kge_multilingual_open.yaml --terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none
-        --warmup_steps $((steps / 10)) --refresh_steps $((steps / 2)) --cache_dir $cells/vectors --disable_tqdm true)
+    config=italian_kge_multilingual_open.yaml
+    own=(--terminology $held/train --kge_model transe --max_steps "$steps" --benchmarks none --warmup_steps $((steps / 10))
+        --refresh_steps $((steps / 2)) --cache_dir $cells/vectors --disable_tqdm true)
     inject_own=(knowledge_injection_multilingual_open.yaml --language it --layer "${LAYER:-8}" --max_steps "$steps" --warmup_steps $((steps / 10)))
     text=$layer3 extend_own=extend_bert_open.yaml
 fi
@@ -101,7 +102,7 @@ place() { # name, seed: the folder of a cell's model
     esac
 }
 train() { # a stage of a seed, with the arguments that all cells share
-    python recipes/italian_kge.py "${own[@]}" --base_model "$base" --overwrite true --seed "$seed" "$@"
+    python recipes/italian_kge.py recipes/configs/$config "${own[@]}" --base_model "$base" --overwrite true --seed "$seed" "$@"
 }
 stages() { # word pieces: what cells with these pieces start from
     local folder=$cells/stages/$1-$seed from=$base
@@ -124,7 +125,7 @@ graphs() { # graph embeddings: those of Table 2 that are asked for, each with it
         --output_dir "$folder" --resume true --seed "$seed"
 }
 cell() { # name, seed: the same steps in every training
-    local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive loss earlier
+    local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive config=$config loss earlier
     if [ -f "$(place "$1" "$2")/run.json" ]; then
         [ -n "$smoke" ] || [ "$what" = swapped ] || [ "$what" = vocabulary ] || same "$(place "$1" "$2")" "$steps" ""
         return
@@ -142,7 +143,10 @@ cell() { # name, seed: the same steps in every training
     case $what in
     injected | vocabulary) return ;;
     names) loss=(--loss v2) ;;
-    retained) loss=(--loss v2 --distillation 8 --distillation_removed 1 --average 0.6) ;; # on names, as own-names
+    retained) # on names, as own-names
+        loss=(--loss v2)
+        [ -n "$smoke" ] || config=italian_kge_multilingual_retained_open.yaml
+        ;;
     pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;
     v3_complex | v3_rotate | v3_simple)
         [ -d "$cells/stages/own-$2/kge/${what#v3_}" ] || graphs "${what#v3_}"
