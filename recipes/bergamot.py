@@ -192,7 +192,6 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         training,
         {"names": loss},
         terminologies=[whole],
-        language=whole.languages,
         description="An encoder of biomedical terms, trained "
         + ("with a graph encoder beside it." if recipe.graph != "none" else "on names alone."),
         readings=bergamot_readings(recipe),

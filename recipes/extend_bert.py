@@ -161,7 +161,7 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         training,
         {},
         terminologies=[] if terminology is None else [terminology],
-        language=[recipe.language] if recipe.language else [] if terminology is None else terminology.languages,
+        language=[recipe.language] if recipe.language else [],
         corpora=[corpus_data(recipe, coverage)],
         description="A BERT with a vocabulary extended from a corpus, trained on it further.",
     )

@@ -228,7 +228,7 @@ def run(
         {"mentions": loss},
         base_model=start,
         terminologies=[terminology],
-        language=[recipe.language] if recipe.language else terminology.languages,
+        language=[recipe.language] if recipe.language else [],
         corpora=[] if coverage is None else [corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms trained on mentions in context, with margins from a knowledge graph.",
         readings=italian_readings(recipe, pipelined, isinstance(model[1], MentionPooling)),

@@ -189,7 +189,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         training,
         {"mentions": loss},
         terminologies=[terminology],
-        language=[recipe.language] if recipe.language else terminology.languages,
+        language=[recipe.language] if recipe.language else [],
         corpora=[corpus_data(recipe, coverage)],
         description="An encoder of biomedical terms that looks mentions up in a knowledge graph between two of its layers.",
         readings=injection_readings(recipe),

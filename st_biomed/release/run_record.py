@@ -53,7 +53,7 @@ class RunRecord:
         seed: The one seed of the run.
         terminologies: All terminologies of training or measurement.
         license: License of the released files, as an identifier of the Hub (``"apache-2.0"``).
-        language: ISO 639-1 codes of the names.
+        language: ISO 639-1 codes of the names; by default those of the terminologies.
         model_id: Hub id of the released model.
         description: Description of the model, in a sentence or two.
         readings: Interpretation of each open point of the paper, a short sentence each.
@@ -67,7 +67,7 @@ class RunRecord:
     seed: int
     terminologies: Sequence[Terminology]
     license: str = "other"
-    language: Sequence[str] = ("en",)
+    language: Sequence[str] = ()
     model_id: str = ""
     description: str = ""
     readings: Sequence[str] = ()
@@ -85,6 +85,10 @@ class RunRecord:
         for argument in fields(self):
             if argument.name != "terminologies":
                 self._run[argument.name] = plain(getattr(self, argument.name))  # type: ignore[literal-required]
+        if not self.language:
+            self._run["language"] = sorted(
+                {code for terminology in self.terminologies for code in terminology.languages}
+            )
         self._run["base_model"] = plain_model(self.base_model)
         self._run["command"] = plain_command(self.command)
         self._run["terminologies"] = [_terminology_data(terminology) for terminology in self.terminologies]

@@ -18,9 +18,11 @@ from st_biomed import __version__
 from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss, SelfDistillationLoss
 from st_biomed.losses.distilled import CachedDistilledLoss
+from st_biomed.records import SourceInfo, Term
 from st_biomed.release.portable import plain
 from st_biomed.release.run_data import RunData, empty_run, read_run, results_table, write_run
 from st_biomed.release.run_record import RunRecord
+from st_biomed.terminology import Terminology
 
 
 def test_the_record_has_every_documented_key_and_survives_json(trained, tmp_path: Path) -> None:
@@ -72,6 +74,17 @@ def test_the_record_tells_what_a_repetition_needs(trained, licensed) -> None:
     assert not any(name.endswith("_token") for name in run["training_arguments"])
     assert run["losses"]["synonyms"]["config"]["scale"] == 20.0
     assert run["results"]["zorb_tree"]["after"]["spearman"] is None
+
+
+def test_the_languages_are_those_of_the_terminologies_unless_given() -> None:
+    """Catches a model of names in several languages whose card says English."""
+    both = [
+        Terminology.from_records([Term(f"{name}:1", "zorb", language=language)], SourceInfo(name, name))
+        for name, language in (("X", "it"), ("Y", "en"))
+    ]
+    assert RunRecord("r", "b", {}, 0, both).to_dict()["language"] == ["en", "it"]
+    assert RunRecord("r", "b", {}, 0, both, language=["it"]).to_dict()["language"] == ["it"]
+    assert RunRecord("r", "b", {}, 0, []).to_dict()["language"] == []
 
 
 def test_recording_a_result_at_another_stage_is_refused(licensed) -> None:
