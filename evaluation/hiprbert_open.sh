@@ -5,9 +5,11 @@
 # codes is the same on the phecodes that the published code holds out, with a control, the hierarchy with its concepts at other places, and
 # what the paper compares with, SapBERT's loss and mining on the same names; it is measured on pairs that are drawn uniformly, and on pairs
 # of which each phecode has at most five at a distance, as in the published code. CELLS="synonyms both" trains and measures these alone.
-# Usage: [SEEDS="0 1 2"] bash evaluation/hiprbert_open.sh [all | data | cells | cell NAME SEED | report | codes] [--smoke]
+# relations is the test of relations, on the NCI Thesaurus: related concepts of which no relation is trained on, with and without the others in
+# training, and with these others shuffled.
+# Usage: [SEEDS="0 1 2"] bash evaluation/hiprbert_open.sh [all | data | cells | cell NAME SEED | report | codes | relations] [--smoke]
 set -euo pipefail
-known="all data cells cell report codes"
+known="all data cells cell report codes relations"
 if [[ " $known " != *" ${1:-all} "* ]]; then
     echo "no step $1: $known" >&2
     exit 2
@@ -16,7 +18,7 @@ cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-base=sentence-transformers/all-MiniLM-L6-v2 cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=() suffix=""
+base=sentence-transformers/all-MiniLM-L6-v2 config=hiprbert_phecode_open.yaml cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=() suffix=""
 [ "${!#}" = --smoke ] && smoke=(--smoke true) suffix=_smoke cells=${cells}_smoke
 trees="$ST_BIOMED_DATA/hierarchies"
 if [ ! -f out/hiprbert/phecode/terminology.json ]; then
@@ -38,19 +40,22 @@ cell() { # name, seed, arguments: the same steps and batches in all cells
     synonyms_sapbert) arguments="--parts synonyms --synonym_preset sapbert" ;;
     synonyms_retained) arguments="--parts synonyms $retention" ;;
     hierarchy) arguments="--parts hierarchy" ;;
-    both) arguments="" ;;
+    both) arguments="--parts synonyms hierarchy" ;;
     both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
+    relations) arguments="--parts synonyms relations hierarchy" ;;
+    relations_shuffled) arguments="--parts synonyms relations hierarchy --terminology out/hiprbert/relations/shuffled" ;;
+    relations_retained) arguments="--parts synonyms relations hierarchy $retention" ;;
     both_decimals) arguments="--distance lca_depth" ;; # by common decimals, not the distance of that name
     both_depth) arguments="--level_function depth $split" ;;
     both_paper) arguments="--alpha 2 --beta 2 --base 0.5 --cut_weights 1 1 1 --reduction sum" ;; # 3.5 of the paper
     both_retained) arguments=$retention ;;
     *)
-        echo "no cell $1: $names synonyms_sapbert synonyms_retained both_paper both_shuffled" >&2
+        echo "no cell $1: $names synonyms_sapbert synonyms_retained both_paper both_shuffled relations{,_shuffled,_retained}" >&2
         exit 2
         ;;
     esac
     # shellcheck disable=SC2086
-    python recipes/hiprbert.py recipes/configs/hiprbert_phecode_open.yaml --disable_tqdm true --eval_strategy no --seed "$2" \
+    python recipes/hiprbert.py recipes/configs/$config --disable_tqdm true --eval_strategy no --seed "$2" \
         --output_dir "$cells/$1-$2" --overwrite true --cache_dir $cells/evaluation/vectors $arguments "${@:3}" "${smoke[@]}"
 }
 models() { # names: those that are there, with each seed
@@ -66,7 +71,7 @@ measure() { # models, benchmarks: against the base, with the differences from ea
 }
 case "${1:-all}" in
 all)
-    for step in cells report codes; do bash evaluation/hiprbert_open.sh $step; done
+    for step in cells report codes relations; do bash evaluation/hiprbert_open.sh $step; done
     ;;
 data) ;;
 cell) cell "$2" "$3" ;;
@@ -89,5 +94,16 @@ codes)
     sed "s/^name: .*/&_siblings/; s/by the depth of the common ancestor/by siblings and parents/; s/lca_depth/sibling_parent/" $codes >out/hiprbert/codes_siblings.yaml
     # shellcheck disable=SC2086
     measure "$(models $names)" "$codes out/hiprbert/codes_siblings.yaml evaluation/hiprbert_published.yaml"
+    ;;
+relations)
+    cells=out/hiprbert_relations$suffix config=hiprbert_ncit_open.yaml references="both relations relations_shuffled"
+    names=${CELLS:-both relations relations_shuffled synonyms_sapbert relations_retained}
+    [ -f out/hiprbert/ncit/terminology.json ] ||
+        st-biomed read obograph "$ST_BIOMED_DATA"/ontologies/ncit-disease-2018-06-08.json.gz --output out/hiprbert/ncit
+    [ ! out/hiprbert/ncit/terminology.json -nt out/hiprbert/relations/relations.yaml ] ||
+        python evaluation/hiprbert_relations.py out/hiprbert/ncit out/hiprbert/relations
+    for seed in $seeds; do for name in $names; do cell "$name" "$seed"; done; done
+    # shellcheck disable=SC2086
+    measure "$(models $names)" "out/hiprbert/relations/relations.yaml mayosrs umnsrs_similarity_modified"
     ;;
 esac
