@@ -102,6 +102,52 @@ def test_a_coarser_product_finds_the_same(precision, monkeypatch):
         np.testing.assert_allclose(scores, wanted, rtol=1e-6)
 
 
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+@pytest.mark.parametrize(("precision", "bits"), [("highest", 23), ("high", 10), ("medium", 7)])
+@pytest.mark.parametrize("longer", [0.01, 1, 100])
+def test_the_bound_holds_for_factors_of_fewer_bits(similarity, precision, bits, longer, monkeypatch):
+    """Factors are rounded as a GPU does. Catches a bound that is that of float32, and one of short queries that forgets the
+    squares of long vectors."""
+    rng = np.random.default_rng(8)
+    queries, vectors = rng.normal(size=(9, 32)), longer * rng.normal(size=(200, 32))
+    sides = [
+        neighbors._side(*neighbors._measured(rows.astype(np.float32), "rows", None), similarity)
+        for rows in (queries, vectors)
+    ]
+    monkeypatch.setattr(torch, "get_float32_matmul_precision", lambda: precision)
+
+    def rounded(factors):
+        mantissa, exponent = torch.frexp(factors)
+        return torch.ldexp((mantissa * 2.0 ** (bits + 1)).round() / 2.0 ** (bits + 1), exponent)
+
+    scores, bound = neighbors._fast_scores(
+        *(side._replace(factors=rounded(side.factors)) for side in sides), similarity
+    )
+    q, v = (side.rows.double() for side in sides)
+    exact = q @ v.T
+    if similarity == "cosine":
+        exact = exact / q.norm(dim=1, keepdim=True) / v.norm(dim=1)
+    elif similarity == "euclidean":
+        exact = exact - (v**2).sum(dim=1) / 2
+    assert ((scores.double() - exact).abs() <= bound[:, None]).all()
+
+
+@pytest.mark.parametrize("similarity", SIMILARITIES)
+def test_a_search_within_autocast_is_in_full_precision(similarity):
+    """Catches candidates of a product in bfloat16, whose errors are larger than the bound."""
+    rng = np.random.default_rng(9)
+    vectors, queries = rng.normal(size=(400, 64)).astype(np.float32), rng.normal(size=(5, 64)).astype(np.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        _, indices = nearest(queries, vectors, 30, similarity=similarity)
+    np.testing.assert_array_equal(indices, by_loop(queries, vectors, 30, similarity)[1])
+
+
+def test_a_distance_of_zero_has_no_sign():
+    """Catches -0.0, which some sorts put behind 0.0."""
+    vectors = np.random.default_rng(10).normal(size=(5, 4)).astype(np.float32)
+    assert not np.signbit(nearest(vectors, vectors, 1, similarity="euclidean")[0]).any()
+
+
 def test_no_block_is_larger_than_the_two_chunks(monkeypatch):
     """The whole table of scores would be 500 times 4000: would catch a search that ignores either chunk."""
     shapes = []

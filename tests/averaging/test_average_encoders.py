@@ -10,7 +10,8 @@ import pytest
 import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.base.modules import Dense, Normalize
-from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding
+from sentence_transformers.sentence_transformer.modules import Pooling, StaticEmbedding, WordEmbeddings
+from sentence_transformers.sentence_transformer.modules.tokenizer import WhitespaceTokenizer
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.normalizers import BertNormalizer
@@ -131,6 +132,18 @@ def test_static_encoders_of_other_normalizers_are_not_averaged():
         average_encoders([static(), static(lowercase=False)], [0.5, 0.5], ["A", "B"])
 
 
+def test_length_limits_of_word_vectors_make_no_difference():
+    """Catches a limit that is a setting of a module and refuses equal weights."""
+    models = [
+        SentenceTransformer(
+            modules=[WordEmbeddings(WhitespaceTokenizer(["gland"], stop_words=[]), np.eye(1), max_seq_length=limit)],
+            device="cpu",
+        )
+        for limit in (9, 5)
+    ]
+    assert average_encoders(models, [0.5, 0.5]) is models[0]
+
+
 def test_the_first_one_may_be_the_extended_one(load: Callable[[], SentenceTransformer]):
     extended = add_markers(load())
     with pytest.raises(InputError, match="B: cannot be averaged with A: the vocabulary of A was extended"):
@@ -155,6 +168,16 @@ def test_dense_layers_are_averaged_too(load: Callable[[], SentenceTransformer]):
     for i, model in enumerate(models):
         model.append(Dense(16, 4, bias=False, init_weight=torch.full((4, 16), float(i))))
     assert (average_encoders(models, [0.75, 0.25])[2].linear.weight == 0.25).all()
+
+
+def test_numbers_that_are_not_trained_are_not_averaged(load: Callable[[], SentenceTransformer]):
+    """Catches a table that is the mean of two, which neither model has learned with."""
+    models = [load(), load()]
+    for i, model in enumerate(models):
+        model.append(Dense(16, 4, bias=False, init_weight=torch.full((4, 16), float(i))))
+        model[2].register_buffer("table", torch.tensor([float(i)]))
+    with pytest.raises(InputError, match="2.table is not a parameter, and its values differ"):
+        average_encoders(models, [0.5, 0.5])
 
 
 def test_adapters_that_are_not_merged_are_not_averaged(load: Callable[[], SentenceTransformer]):

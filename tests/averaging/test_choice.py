@@ -34,6 +34,7 @@ def test_of_equal_gains_the_smaller_share_is_taken_and_the_base_where_nothing_is
     flat = {weight: {"in": 0.5} for weight in candidate_shares(10)}
     assert choose_weight(flat) == 0
     assert choose_weight({**flat, 0.4: {"in": 0.6}, 0.7: {"in": 0.6}}) == 0.4
+    assert choose_weight({0.7: {"in": 0.6}, 0.0: {"in": 0.5}, 0.4: {"in": 0.6}}) == 0.4  # measured in another order
     assert choose_weight({0.0: {"in": 0.5}, 1.0: {"in": 0.45}}, tolerance=0.1) == 0
 
 

@@ -63,6 +63,22 @@ def test_every_value_is_the_weighted_sum(dtype: torch.dtype, seed: int, weight: 
     assert ((found.double() - exact).abs() <= 2 * torch.finfo(dtype).eps * largest + 1e-6 * largest).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_a_sum_of_half_precision_is_rounded_once(dtype: torch.dtype):
+    """Catches differences and products that are each rounded to half precision: a third of the values would be others."""
+    generator = torch.Generator().manual_seed(0)
+    states = [{"w": torch.randn(2000, generator=generator).to(dtype)} for _ in range(3)]
+    weights = [0.3, 0.5, 0.2]
+    exact = sum(share * state["w"].double() for share, state in zip(weights, states))
+    assert (average_states(states, weights)["w"] == exact.to(dtype)).double().mean() > 0.99
+
+
+def test_a_state_without_a_share_may_hold_anything():
+    """Catches zero times infinity, which is no number."""
+    states = [{"w": torch.tensor([1.0, 2.0])}, {"w": torch.tensor([float("inf"), float("nan")])}]
+    assert average_states(states, [1.0, 0.0])["w"].tolist() == [1.0, 2.0]
+
+
 def test_golden_values():
     base, trained = {"w": torch.tensor([1.0, 2.0, -4.0])}, {"w": torch.tensor([2.0, 2.0, 4.0])}
     assert average_states([base, trained], [0.75, 0.25])["w"].tolist() == [1.25, 2.0, -2.0]
@@ -106,6 +122,7 @@ def test_integers_and_fixed_tensors_are_copied_where_they_are_equal():
         ([], "weights: expected one for each of 2 models, found 0 (none)"),
         ([1.0], "weights: expected one for each of 2 models, found 1 (1)"),
         ([0.5, 0.6], "weights must add up to 1, found 0.5, 0.6 with the sum 1.1"),
+        ([0.5, 0.499], "weights must add up to 1, found 0.5, 0.499 with the sum 0.999"),
         ([1.5, -0.5], "weights must be at least 0, found 1.5, -0.5"),
         ([float("nan"), 1.0], "weights must be at least 0, found nan, 1"),
     ],

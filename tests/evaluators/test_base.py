@@ -64,6 +64,13 @@ def test_what_has_units_gets_an_interval_and_can_be_compared():
     assert evaluator.units["mean_number"].compare(first["mean_number"]).difference == pytest.approx(1)
 
 
+def test_evaluators_share_vectors_where_all_options_of_embedding_are_equal(tmp_path):
+    """Catches rounded or shorter vectors of one evaluator that another one measures."""
+    others = ({}, {"truncate_dim": 1}, {"bf16": True}, {"cache_dir": tmp_path}, {"cache_dtype": "float16"})
+    assert len({FirstNumber(**options).embedding_options for options in others}) == len(others)
+    assert FirstNumber(batch_size=3, name="a").embedding_options == FirstNumber().embedding_options
+
+
 def test_a_second_measurement_embeds_anew():
     """Would catch vectors kept from before training."""
     evaluator = FirstNumber()

@@ -106,6 +106,13 @@ def test_top_k_has_k_other_terms_in_each_list_even_among_equal_vectors(k: int):
     assert metrics["recall_ceiling"] == metrics["recall"] == len(pairs) / 66
 
 
+def test_short_terms_take_no_place_in_a_list_unless_as_published():
+    """Catches a short term that stands between two terms and leaves both without the other in their lists of one."""
+    evaluator = ClusteringPairEvaluator(["flumpa", "terkia", "zo"], ["A", "A", "B"], mode="top_k", k=1)
+    vectors = dict(zip(["flumpa", "terkia", "zo"], at([0, 10, 5])))
+    assert measured(evaluator, vectors)["recall_ceiling"] == 1
+
+
 def test_with_all_neighbors_listed_top_k_is_exact():
     """Would catch one of the two ways to look at pairs scoring or counting them in another way."""
     evaluators = [ClusteringPairEvaluator(TERMS, CONCEPTS, mode=mode, k=39) for mode in ("exact", "top_k")]

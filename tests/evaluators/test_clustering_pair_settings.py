@@ -24,6 +24,23 @@ def test_the_names_of_a_terminology_or_a_part_of_it_are_clustered():
     assert len(drawn.texts) < len(whole.texts) and (drawn.theta, drawn.k, drawn.mode) == (0.5, 7, "top_k")
 
 
+def test_the_seed_is_that_of_both_draws():
+    """Catches concepts, or validation terms, that are the same for every seed."""
+    first, second = (
+        ClusteringPairSettings("zorb", ["toy"], sample=40, seed=seed, validation=0.4).evaluators()[0]
+        for seed in (1, 2)
+    )
+    names = [set(part.texts) | set(part.validation.texts) for part in (first, second)]
+    assert names[0] != names[1]
+    assert [part.get_config_dict()["validation_seed"] for part in (first, second)] == [1, 2]
+
+
+def test_a_threshold_of_zero_is_a_threshold():
+    """Catches 0 for none, with which the best threshold is searched."""
+    (evaluator,) = ClusteringPairSettings("zorb", ["toy"], theta=0.0).evaluators()
+    assert evaluator.get_config_dict()["theta"] == 0
+
+
 def test_a_table_takes_its_place_and_the_published_way_wins(tmp_path: Path):
     (tmp_path / "terms.csv").write_text("term,concept\nflumpa,X1\nterkia,X1\nab,X2\n")
     (evaluator,) = ClusteringPairSettings("zorb", path=str(tmp_path / "terms.csv"), k=3).evaluators(as_published=True)

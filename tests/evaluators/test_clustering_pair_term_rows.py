@@ -7,7 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.evaluators import ClusteringPairEvaluator
-from st_biomed.evaluators.clustering_pair.term_rows import split_rows
+from st_biomed.evaluators.clustering_pair.term_rows import split_rows, wording
 from tests.evaluators.test_clustering_pair_evaluator import CONCEPTS, TERMS, measured, random_vectors
 
 
@@ -21,6 +21,14 @@ def test_terms_of_one_wording_are_one_term():
     assert len(evaluator.gold.left) == 3
     assert evaluator.get_config_dict()["n_equal"] == 3
     assert len(ClusteringPairEvaluator(terms, concepts).texts) == 6
+
+
+@pytest.mark.parametrize(
+    ("term", "other"), [("Maße", "MASSE"), ("zorb B\u00b2", "zorb b2"), ("\ufb02umpa", "flumpa"), ("a-b", "A  b")]
+)
+def test_a_wording_knows_letters_in_all_their_forms(term: str, other: str):
+    """Catches small letters for folded ones, and superscripts or ligatures that make another term."""
+    assert wording(term) == wording(other)
 
 
 def test_string_equality_finds_nothing_among_distinct_terms():
@@ -55,6 +63,28 @@ def test_theta_is_chosen_on_validation_terms_and_other_terms_are_measured():
     )
     other = ClusteringPairEvaluator(terms, concepts, validation=0.4, validation_seed=6)
     assert other.validation is not None and other.validation.texts != dev.texts
+
+
+def test_theta_is_chosen_as_the_measured_terms_are_scored():
+    """Catches a threshold of all pairs and all thresholds for a benchmark of neighbors and a grid."""
+    scoring = {"mode": "top_k", "k": 7, "theta_search": "grid", "min_length": 2}
+    found = ClusteringPairEvaluator(TERMS, CONCEPTS, validation=0.4, **scoring).validation
+    assert found is not None and {name: getattr(found, name) for name in scoring} == scoring
+
+
+def test_validation_terms_fill_their_share_where_groups_fit():
+    """Catches a group that is passed over because it takes all the room that is left."""
+    rows = [(f"zorb {i} {form}", f"Z:{i}") for i in range(4) for form in "ab"]
+    assert [len(split_rows(rows, 0.5, seed)[0]) for seed in range(5)] == [4] * 5
+
+
+def test_a_small_group_that_does_not_fit_ends_the_draw():
+    """15 groups of four terms and 40 of one. Catches a rest that single terms always fill, so that they are drawn more
+    often than groups."""
+    rows = [(f"zorb {i} {form}", f"Z:{i}") for i in range(15) for form in "abcd"]
+    rows += [(f"flumpa {i}", f"F:{i}") for i in range(40)]
+    drawn = {len(split_rows(rows, 0.5, seed)[0]) for seed in range(30)}
+    assert drawn == {47, 48, 49, 50}
 
 
 def test_a_large_group_does_not_end_the_draw_of_validation_terms():

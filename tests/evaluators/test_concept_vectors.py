@@ -27,9 +27,9 @@ def test_mcsm_is_measured_among_the_concepts_with_a_vector() -> None:
     whole = MCSMEvaluator(list(types), list(types.values()), k=1, name="mine", n_bootstrap=0)
     found = measure_table(with_vectors(whole, TABLE, n_bootstrap=0), TABLE)
     assert (found["mine_n"], found["mine_mcsm"], found["mine_a/n"], found["mine_b/n"]) == (4, 1.0, 2, 2)
-    whole = MCSMEvaluator(list(types), list(types.values()), last_type_only=True, labels={"a": "gland"})
+    whole = MCSMEvaluator(list(types), list(types.values()), last_type_only=True, labels={"a": "gland"}, k=7)
     kept = with_vectors(whole, TABLE)
-    assert (kept.last_type_only, kept.labels) == (True, {"a": "gland"})
+    assert (kept.last_type_only, kept.labels, kept.k) == (True, {"a": "gland"}, 7)
     with pytest.raises(InputError, match="mine: 1 of 2 concepts have a vector; at least two are needed"):
         with_vectors(MCSMEvaluator(["Z:1", "Z:5"], [["a"], ["a"]], name="mine"), TABLE)
 
@@ -46,6 +46,14 @@ def test_terms_stand_for_the_first_concept_with_a_vector_that_has_the_name() -> 
     ]
     found = measure_table(linked, TABLE)
     assert (found["mine_n"], found["mine_n_missing"], found["mine_spearman"]) == (3, 2, 1.0)
+
+
+def test_a_benchmark_of_names_is_measured_by_codes() -> None:
+    """Catches names that are looked up among the codes of a table, in which no concept would have a vector."""
+    toy = Terminology.read("toy")
+    table = KGETable(toy.codes[3:9], np.eye(6), model="transe")
+    evaluator = graph_evaluator(Benchmark("mine", "mcsm", {"sources": ["toy"], "k": 2}), table, toy)
+    assert isinstance(evaluator, MCSMEvaluator) and evaluator.texts == toy.codes[3:9] and evaluator.k == 2
 
 
 def test_other_benchmarks_are_refused(tmp_path: Path) -> None:

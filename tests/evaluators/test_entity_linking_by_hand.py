@@ -105,6 +105,28 @@ def test_a_rank_beyond_the_depth_is_none_and_a_concept_rank_that_cannot_be_told_
     assert (metrics["acc@3"], metrics["concept_acc@3"], metrics["concept_unsettled"]) == (0, 0, 1)
 
 
+def test_where_all_names_are_ranked_or_enough_concepts_every_rank_is_known():
+    """krents for X9: e3 e4 and the first flumpa are two concepts. Catches a rank that is called unknown although no name is
+    left, and one that is called known although recall@3 of concepts is asked for."""
+    entries = [("krent", ["MESH:X3"]), ("Krent", ["MESH:X3"]), ("dorzal", ["MESH:X2"]), ("flumpa", ["MESH:X1"])]
+
+    def unsettled(n_entries: int, **options) -> float:
+        data = dataset(entries[:n_entries], [mention("krents", "X9")])
+        return EntityLinkingEvaluator(data, depth=3, n_bootstrap=0, **options).measure(at_angles)["concept_unsettled"]
+
+    assert unsettled(3, ks=(1, 3), recall_ks=()) == 0
+    assert unsettled(4, ks=(1, 3), recall_ks=()) == 1
+    assert [unsettled(4, ks=(1,), recall_ks=(3,), rank_unit=unit) for unit in ("name", "concept")] == [0, 1]
+
+
+def test_of_a_repeated_mention_one_is_distant():
+    """Catches a distant set that is not part of the refined one: the second qilt is in neither."""
+    mentions = [mention("qilt", "X5"), mention("qilt", "X5"), mention("krents", "X3")]
+    data = dataset(ENTRIES, mentions, train=[mention("krent", "X3")])
+    metrics = EntityLinkingEvaluator(data, seen=["train"], distance=0.2, n_bootstrap=0).measure(at_angles)
+    assert (metrics["n_refined"], metrics["n_distant"]) == (2, 1)
+
+
 def test_entries_of_names_that_tie_stand_in_the_order_of_the_dictionary():
     """e0 and e2 are one name, e1 lies at the same angle: would catch the entries of a name that stay together."""
     names = [("krent", ["MESH:X3"]), ("kernt", ["MESH:X4"]), ("krent", ["MESH:X5"])]

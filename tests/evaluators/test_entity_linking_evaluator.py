@@ -111,6 +111,20 @@ def test_two_models_are_compared_on_the_same_mentions():
         good.compare(other.predictions)
 
 
+def test_two_models_are_compared_at_a_k():
+    """One has each answer first, the other second. Catches a comparison at 1 whatever k is."""
+    data = dataset([("aa", ["MESH:X1"]), ("bb", ["MESH:X2"])], [mention("zorb", "X1"), mention("flumpa", "X1")])
+    evaluator = EntityLinkingEvaluator(data, ks=(1, 2), recall_ks=(), n_bootstrap=0)
+    predictions = []
+    for of_mentions in ([1.0, 0.5], [0.5, 1.0]):
+        vectors = {"aa": [1.0, 0.0], "bb": [0.0, 1.0], "zorb": of_mentions, "flumpa": of_mentions}
+        evaluator.measure(table_embedder(list(vectors), np.array(list(vectors.values()))))
+        predictions.append(evaluator.predictions)
+    better, worse = predictions
+    assert [better.compare(worse, k=k, n_resamples=20).difference for k in (1, 2)] == [1, 0]
+    assert [len(list(better.lost(worse, k=k))) for k in (1, 2)] == [2, 0]
+
+
 def test_the_table_shows_raw_and_refined_figures_beside_exact_match():
     evaluator = hand_made(name="dev")
     metrics = evaluator.measure(at_angles)

@@ -66,6 +66,7 @@ def test_a_text_is_embedded_once_for_one_model(tmp_path, tiny_bert, monkeypatch)
         (EntityLinkingEvaluator(many_names(60), cache_dir=tmp_path / "new"), 9),
         (EntityLinkingEvaluator(many_names(50), cache_dir=tmp_path / "new", truncate_dim=8), 59),
         (EntityLinkingEvaluator(many_names(50), cache_dir=tmp_path / "new", cache_dtype="float16"), 59),
+        (EntityLinkingEvaluator(many_names(50), cache_dir=tmp_path / "new", bf16=True), 59),
     ):
         asked.clear()
         other(tiny_bert)

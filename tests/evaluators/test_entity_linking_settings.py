@@ -70,6 +70,19 @@ def test_without_a_dev_split_or_steps_less_is_measured(protocol: LinkingSettings
     assert str(LinkingSuite()) == "none" and LinkingSuite().measure(None) == {}
 
 
+def test_the_distant_set_is_measured_where_a_distance_is_given(protocol: LinkingSettings):
+    """Catches a setting that nobody reads."""
+    for distance, names in ((0.0, {"refined"}), (0.2, {"refined", "distant"})):
+        (*_, evaluator) = LinkingSettings(**{**vars(protocol), "distance": distance}).evaluators()
+        assert set(evaluator.queries.subsets) >= names and ("distant" in evaluator.queries.subsets) == bool(distance)
+
+
+def test_the_published_scoring_is_that_of_raw_and_prepared(protocol: LinkingSettings):
+    """Catches figures called published that are of cosines."""
+    assert [one.scoring.similarity for one in protocol.evaluators(as_published=True)] == ["dot", "dot"]
+    assert [one.scoring.similarity for one in protocol.evaluators()] == ["cosine", "cosine"]
+
+
 def test_relatedness_is_measured_beside(protocol: LinkingSettings, tiny_bert: SentenceTransformer, tmp_path: Path):
     (tmp_path / "srs.csv").write_text("term1,term2,score\na,b,1\nc,d,2\ne,a,3\n")
     suite = LinkingSuite([protocol], relatedness=[tmp_path / "srs.csv"], n_bootstrap=0)

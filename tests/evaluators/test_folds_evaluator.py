@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -80,6 +81,8 @@ def test_documents_are_drawn_when_asked() -> None:
     evaluator = FoldsEvaluator([EntityLinkingEvaluator(data, by_document=True, n_bootstrap=0) for _ in range(2)])
     evaluator.measure(embed)
     assert evaluator.units["acc@1"].clusters.tolist() == ["like aa", "like bb", "like aa"] * 2
+    config = evaluator.get_config_dict()
+    assert config["by_document"] is True and "repeated_mentions" not in config
     with pytest.raises(InputError, match=r"folds: expected the same by_document in each, found \[False, True\]"):
         FoldsEvaluator([*evaluator.folds, EntityLinkingEvaluator(data)])
 
@@ -122,6 +125,26 @@ def test_a_mention_of_several_folds_is_drawn_once() -> None:
     (once, repeated_once), (twice, repeated_twice) = interval(0), interval(0, 0)
     assert twice == pytest.approx(once, abs=0.02) and once > 0.3, "two folds of the same mentions tell no more"
     assert (repeated_once, repeated_twice) == (False, True)
+
+
+@pytest.mark.parametrize(
+    "other", [{"start": 9, "end": 16}, {"gold": (frozenset({"X2"}),)}, {"document": "e"}, {"text": "more aa"}], ids=str
+)
+def test_mentions_that_differ_in_place_or_concept_are_two(other: dict) -> None:
+    """Catches two mentions of one string that are drawn as if they were one."""
+    dictionary = LinkingDictionary.from_entries([("aa", ["X1"]), ("bb", ["X2"])])
+    mention = Mention("like aa", (frozenset({"X1"}),), document="d", start=0, end=7)
+    repeated = []
+    for second in (mention, replace(mention, **other)):
+        data = [LinkingDataset("zorb", {"test": (one,)}, dictionary, SOURCE) for one in (mention, second)]
+        config = FoldsEvaluator([EntityLinkingEvaluator(fold) for fold in data]).get_config_dict()
+        repeated.append("repeated_mentions" in config)
+    assert repeated == [True, False]
+
+
+def test_a_figure_that_a_fold_lacks_has_no_mean() -> None:
+    """Catches a subset that is empty in a later fold and ends the measurement."""
+    assert mean_of_folds([{"acc@1": 0.5, "refined_acc@1": 1.0}, {"acc@1": 1.0}]) == {"acc@1": 0.75}
 
 
 def test_unsettled_mentions_are_counted() -> None:

@@ -90,12 +90,21 @@ def test_units_are_triples_with_the_mean_of_their_sides():
     """Catches the two sides of a triple drawn as if they were independent, and units of another figure."""
     evaluator = small(ks=[1, 3])
     metrics = evaluator.measure_scorer(graph_model)
+    assert {key.rpartition("@")[2] for key in metrics if "hits" in key and "_tail" in key} == {"1", "3"}
     assert list(evaluator.units) == ["filtered_mrr", "filtered_hits@1", "filtered_hits@3"]
     assert evaluator.units["filtered_mrr"].rows[:, 0] == pytest.approx([(1 / 3 + 1) / 2, (1 + 2 / 7) / 2])
     for metric, units in evaluator.units.items():
         assert (units.unit, len(units)) == ("triple", 2)
         assert units.value == pytest.approx(metrics[metric])
         assert metrics[f"{metric}_low"] <= metrics[metric] <= metrics[f"{metric}_high"]
+
+
+def test_relations_of_test_alone_have_numbers_of_their_own():
+    """Catches (1, 0, 3) of train taken for an answer to (0, 1, ?), where relations are counted in train."""
+    evaluator = LinkPredictionEvaluator(SIX, train=np.array([[1, 0, 3]]), test=np.array([[0, 1, 2]]), n_bootstrap=0)
+    scores = {"tail": [[0.0, 0, 0.5, 0.9, 0, 0]], "head": [[1.0, 0, 0, 0, 0, 0]]}
+    metrics = evaluator.measure_scorer(lambda given, relations, side: np.array(scores[side]))
+    assert (metrics["filtered_tail_mr"], metrics["filtered_head_mr"]) == (2, 1)
 
 
 def test_the_valid_split_is_measured_and_test_filters_it():

@@ -45,6 +45,25 @@ def test_a_table_says_types_and_a_part_is_measured(tmp_path: Path):
     assert made(types=str(tmp_path / "types.csv"), keys="codes").texts == TOY.codes
 
 
+def test_a_part_has_the_types_of_the_whole_hierarchy():
+    """Catches branches of the part that is measured, which may lack their roots."""
+    hierarchy = Hierarchy(TOY)
+    child = TOY.codes[hierarchy.children.row(hierarchy.graph.roots[0])[0]]
+    evaluator = made(branches=ROOTS[:1], below=[child])
+    assert evaluator.types.names == (ROOTS[0],) and len(evaluator.rows) == TOY.subset(below=[child]).n_concepts
+
+
+def test_rare_types_and_others_than_those_named_are_left_out(tmp_path: Path):
+    """Catches settings that nobody reads."""
+    kinds = ["rare"] * 2 + ["even", "odd"] * 20
+    rows = "".join(f"{code},{kind}\n" for code, kind in zip(TOY.codes, kinds))
+    (tmp_path / "types.csv").write_text(f"code,type\n{rows}")
+    types = str(tmp_path / "types.csv")
+    assert set(made(types=types, least_concepts=3).types.names) == {"even", "odd"}
+    assert made(types=types, only_types=["odd"]).types.names == ("odd",)
+    assert set(made(types=types, least_concepts=2).types.names) == {"even", "odd", "rare"}
+
+
 def test_types_from_two_places_are_refused():
     with pytest.raises(InputError, match="zorb: types, branches and children_of: only one of them"):
         made(branches=ROOTS, children_of=ROOTS[0])

@@ -85,12 +85,14 @@ def test_one_relation_has_an_interval_and_can_be_compared():
 
 
 def test_units_of_relations_keep_their_own_negatives():
-    """Catches rows of one relation's negatives under the number of another."""
-    negatives = {"near": RANDOM[:2], "part_of": RANDOM[2:]}
+    """Catches rows of one relation's negatives under the number of another, and numbers of pairs in another order."""
+    negatives = {"near": [("a", "f"), ("f", "e")], "part_of": [("e", "f"), ("g", "a")]}
     evaluator = RelationEvaluator(PAIRS, negatives, n_bootstrap=0)
     metrics = evaluator.measure(embedder(evaluator, 1)[0])
     rows = evaluator.units["macro_auc"].rows
     assert rows[:, 1:3].tolist() == [[0, 1]] * 3 + [[1, 1]] * 2 + [[0, 0]] * 2 + [[1, 0]] * 2
+    pair = rows[:, 3].tolist()
+    assert pair[0] == pair[3] and pair[5] == pair[8] and len(set(pair)) == 7  # a-b of both relations, e-f and f-e
     for number, relation in enumerate(PAIRS):
         of_it = rows[rows[:, 1] == number]
         assert metrics[f"{relation}/auc"] == pytest.approx(roc_auc_score(of_it[:, 2], of_it[:, 0]))
@@ -246,7 +248,16 @@ def test_power_and_matched_types_reach_the_metrics(toy):
     metrics = evaluator.measure(embedder(evaluator)[0])
     assert list(evaluator.positives) == ["has_site", "progresses_to"] and evaluator.missing == {"adjacent_to": 6}
     assert 0 <= metrics["has_site/power"] <= 0.2
+    n_related = [evaluator.drawn[stage]["dropped"]["related"] for stage in ("negatives", "nulls")]
+    assert min(n_related) > 0 and metrics["n_excluded"] == sum(n_related)
     assert {name: len(rows) for name, rows in evaluator.negatives.items()} == {"has_site": 40, "progresses_to": 40}
+
+
+def test_by_default_pairs_are_drawn_as_those_of_hiprbert():
+    """Catches another number of pairs, which moves the figure of every terminology."""
+    assert RelationDrawSettings() == RelationDrawSettings(
+        negatives="random", n_negatives=5000, power=False, max_pairs=5000, min_pairs=50, keys="names", seed=0
+    )
 
 
 def test_the_list_of_hiprbert_has_its_28_relations():

@@ -56,6 +56,20 @@ def test_a_type_is_drawn_as_often_as_the_pairs_have_it():
     assert np.mean([a[0] == "o" for a, _ in negatives]) == pytest.approx(0.72, abs=0.04)  # fewer, as some are related
 
 
+def test_a_concept_of_two_types_stands_for_either():
+    """Catches heads of its first type alone."""
+    codes = [*(f"G:o{i}" for i in range(9)), *(f"G:c{i}" for i in range(9))]
+    kinds = {code: {"o": ["organ"], "c": ["cell"]}[code[2]] for code in codes} | {"G:o0": ["cell", "organ"]}
+    glands = terminology(
+        *named(*codes),
+        Relation("G:o0", "near", "G:o1"),
+        *(Type(code, kind) for code in codes for kind in kinds[code]),
+    )
+    negatives = draw_relation_pairs(glands, ["near"], negatives="type_matched", n_negatives=60).negatives["near"]
+    heads = [head[0] for head, _ in negatives]
+    assert 15 < heads.count("c") < 45 and {tail[0] for _, tail in negatives} == {"o"}
+
+
 def test_nulls_are_matched_and_drawn_apart_from_the_negatives(toy):
     """Catches a null that is the set of negatives again."""
     n = 10_000

@@ -94,6 +94,30 @@ def test_a_large_tree_has_no_more_pairs_than_its_concepts_allow():
     assert share(pairs_per_concept=3) == pytest.approx(3 / 30, abs=0.04)
 
 
+def of_three_names(n_concepts: int) -> Hierarchy:
+    records = [Term(f"X:{c:02}", f"name {c:02} {k}") for c in range(n_concepts) for k in range(3)]
+    records += [Parent(f"X:{c:02}", "X:00") for c in range(1, n_concepts)]
+    return Hierarchy(Terminology.from_records(records, SourceInfo("X", "X")))
+
+
+def test_each_concept_draws_on_its_own():
+    """Of three pairs a concept has one. Catches the first one of each, and one choice that is made for all of them."""
+    pairs, _ = draw_pairs(of_three_names(30), distances=[0], pairs_per_concept=1)
+    places = [(int(a) % 3, int(b) % 3) for a, b in pairs]
+    assert len(places) == 30 and set(places) == {(0, 1), (0, 2), (1, 2)}
+    assert max(places.count(place) for place in places) < 20
+
+
+def test_of_more_pairs_than_a_distance_takes_any_is_as_likely():
+    """60 draws of 9 of 30 pairs: each about 18 times. Catches the first ones by their texts."""
+    hierarchy = of_three_names(10)
+    times: dict[Pair, int] = {}
+    for seed in range(60):
+        for pair in drawn(hierarchy, 0, 3, pairs_per_class=9, seed=seed):
+            times[pair] = times.get(pair, 0) + 1
+    assert len(times) == 30 and 5 <= min(times.values()) <= max(times.values()) <= 33
+
+
 def test_only_the_given_concepts_are_anchors(toy: Terminology):
     """Would catch a concept that is not held out and has pairs of its own, since one of its names is also held out."""
     hierarchy = Hierarchy(toy)
@@ -104,6 +128,17 @@ def test_only_the_given_concepts_are_anchors(toy: Terminology):
     )
     found = set(map(tuple, pairs.tolist()))
     assert 0 < len(found) <= 2 * len(anchors) and found <= set().union(*(available[concept] for concept in anchors))
+
+
+def test_a_name_of_two_concepts_is_a_name_of_both_anchors():
+    """Catches far pairs of an ambiguous name that its first concept alone has: the other one would have none."""
+    names = {"X:0": "root", "X:1": "same", "X:2": "same", "X:3": "far away"}
+    records = [*(Term(code, name) for code, name in names.items()), Parent("X:1", "X:0"), Parent("X:2", "X:0")]
+    hierarchy = Hierarchy(Terminology.from_records(records, SourceInfo("X", "X")))
+    strings = hierarchy.terminology.strings
+    for anchor in (1, 2):
+        pairs, _ = draw_pairs(hierarchy, pairs_per_concept=5, distances=[3], anchors=np.array([anchor]))
+        assert [{strings[a], strings[b]} for a, b in pairs] == [{"same", "far away"}]
 
 
 def test_sampled_candidates_are_checked_and_the_number_at_a_distance_still_counts(

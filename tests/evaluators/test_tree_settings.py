@@ -14,6 +14,7 @@ from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.metrics.random_draws import MANY_CLUSTERS
+from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
 
 PROTOCOL = Path(__file__).parents[2] / "evaluation" / "benchmarks" / "icd10cm_tree.yaml"
@@ -41,6 +42,23 @@ def test_pairs_of_dev_and_test_are_disjoint_from_training_and_from_each_other(to
     assert not set(trees.dev.texts) & set(trees.test.texts)
     assert not (set(trees.dev.texts) | set(trees.test.texts)) & set(trees.splits.train.strings)
     assert (trees.dev.name, trees.test.name) == ("tree_dev", "tree_test")
+    assert (trees.dev.n_bootstrap, trees.test.n_bootstrap) == (0, 1000)  # dev is measured during training
+
+
+def test_only_held_out_concepts_are_anchors():
+    """``x`` and ``y`` are held out as names of S:B.1 and S:B.1.1, a parent and its child; two other concepts, which are
+    siblings, have the same names. Catches the siblings' pair at distance 1."""
+    names = {"A.1": "a1", "A.2": "a2", "A.1.1": "a3", "A.1.2": "a4"}
+    names |= {"B.1": "x", "B.2": "b2", "B.1.1": "y", "B.1.2": "b4"}
+    names |= {"C.1": "x", "C.2": "y", "C.3": "c3", "C.4": "c4", "": "root", "A": "a0", "B": "b0", "C": "c0"}
+    records = [Term(f"S:{code}", name) for code, name in names.items()]
+    records += [Parent(f"S:{code}", f"S:{code.rpartition('.')[0]}") for code in names if "." in code]
+    records += [Parent(f"S:{code}", "S:") for code in "ABC"]
+    hierarchy = Hierarchy(Terminology.from_records(records, SourceInfo("S", "S")))
+    settings = TreeSettings(depth=1, dev=1, test_roots=["S:B"], distances=[1, 2], pairs_per_concept=9)
+    test = settings.hold_out(hierarchy).test
+    found = [frozenset(pair) for pair, distance in zip(test.pairs, test.distances) if distance == 1]
+    assert sorted(map(sorted, found)) == [["b2", "x"], ["b4", "y"]]
 
 
 def test_pairs_know_their_sub_trees(toy: Hierarchy):
@@ -98,5 +116,7 @@ def test_settings_that_nothing_reads_are_refused(settings: dict, message: str):
 def test_a_file_of_pairs_or_the_whole_terminology_is_measured(tmp_path: Path):
     (tmp_path / "pairs.txt").write_text("0||flumpa||terkia\n1||flumpa||gradtha\n")
     (of_file,) = TreeSettings("zorb", pairs=str(tmp_path / "pairs.txt")).evaluators()
-    (of_whole,) = TreeSettings("zorb", sources=["toy"], whole=True, pairs_per_class=5, distances=[1, 2]).evaluators()
+    whole = TreeSettings("zorb", sources=["toy"], whole=True, pairs_per_class=5, distances=[1, 2])
+    (of_whole,), (other,) = whole.evaluators(), replace(whole, seed=1).evaluators()
     assert (set(of_file.counts), set(of_whole.counts)) == ({0, 1}, {1, 2})
+    assert other.pairs != of_whole.pairs

@@ -117,6 +117,14 @@ def test_a_quote_that_never_ends_spoils_one_row_of_many(tmp_path: Path) -> None:
         link(tmp_path / "in.csv", tmp_path / "other.csv", "text")
 
 
+def test_the_rows_after_a_quote_that_never_ends_keep_their_order() -> None:
+    """Catches lines that are given again from the last to the first: matches would go to other rows of the output."""
+    table = read_mentions(io.BytesIO(b'text\n"open\na\nb\nc\n'), "csv")
+    bad, *rows = table.rows
+    assert isinstance(bad, BadRow) and bad.line == 2
+    assert [row.text for row in rows if not isinstance(row, BadRow)] == ["a", "b", "c"]
+
+
 def test_a_document_in_a_cell_is_no_stray_quote(tmp_path: Path) -> None:
     """Catches the limit of the csv module, 131,072 characters, which a long document in a column of contexts exceeds."""
     (tmp_path / "in.csv").write_text(f"text,note\nflumpa,{'x' * 200_000}\n")
@@ -142,6 +150,17 @@ def test_strings_of_parquet_that_are_not_utf8(tmp_path: Path, monkeypatch: pytes
         (3, "a"),
         (5, "b"),
     ]
+
+
+def test_rows_of_parquet_behind_a_bad_one_are_their_own(tmp_path: Path) -> None:
+    """Catches the mention, the context or the cells of the next row."""
+    bad = pa.array([b"a", b"\xff", b"b", b"c"]).view(pa.string())
+    table = pa.table({"n": [1, 2, 3, 4], "text": bad, "near": ["a a", "x x", "b b", "c c"]})
+    pq.write_table(table, tmp_path / "in.parquet")
+    found = list(read_mentions(tmp_path / "in.parquet", "parquet", context="near").rows)
+    assert isinstance(found[1], BadRow) and found[1].line == 2
+    read = [(row.text, row.context, row.values[0]) for row in found if not isinstance(row, BadRow)]
+    assert read == [("a", "a a", 1), ("b", "b b", 3), ("c", "c c", 4)]
 
 
 def test_what_is_wrong_with_a_header_is_never_rejected() -> None:

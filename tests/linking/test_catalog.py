@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from st_biomed.csr import CSR
@@ -79,6 +80,7 @@ def test_the_digest_names_every_part(zorb: Terminology) -> None:
     moved = type(table)(table.indptr, table.indices[::-1])
     others = [
         Catalog(names[::-1], table, concepts, labels, types),
+        Catalog(pa.concat_arrays([names[:-1], pa.array(["nub"], names.type)]), table, concepts, labels, types),
         Catalog(names, moved, concepts, labels, types),
         Catalog(names, table, concepts[::-1], labels, types),
         Catalog(names, table, concepts, labels[::-1], types),

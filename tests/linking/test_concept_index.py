@@ -74,6 +74,11 @@ def test_a_type_leaves_its_concepts_alone_even_at_an_ambiguous_name(index: Conce
         index.search(["flumpa"], types="organ")
 
 
+def test_concepts_that_meet_conditions_are_counted_once(index: ConceptIndex) -> None:
+    """Catches the number of their names: the two organs have three."""
+    assert (index.check(types=["organ"]), index.check(types=["disorder"]), index.check()) == (2, 2, 4)
+
+
 def test_below_the_threshold_a_mention_has_no_concept(index: ConceptIndex) -> None:
     scores = [match.score for match in index.search(["flumpa disease"], k=4)[0]]
     assert [match.score for match in index.search(["flumpa disease"], k=4, threshold=scores[1])[0]] == scores[:2]
@@ -148,6 +153,16 @@ def test_half_precision_on_disk_is_half_the_size_and_close(
         scores.append([match.score for match in index.search(["flumpas"], k=4)[0]])
     assert sizes[0] == 2 * sizes[1]
     np.testing.assert_allclose(scores[0], scores[1], atol=2e-3)
+
+
+def test_more_queries_than_are_searched_at_once_keep_their_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches matches of a later block that go to the queries of the first."""
+    monkeypatch.setattr("st_biomed.linking.concept_search._QUERIES_AT_ONCE", 2)
+    catalog = Catalog.of(LinkingDictionary.from_entries([(f"vogla {i}", [f"Z:{i}"]) for i in range(5)]))
+    search = ConceptSearch(catalog, VectorIndex(np.eye(5, dtype=np.float32), "exact", "cosine"))
+    order = [3, 0, 4, 1, 2]
+    found = search.search(np.eye(5, dtype=np.float32)[order], 1, Conditions())
+    assert [[match.concept for match in matches] for matches in found] == [[f"Z:{i}"] for i in order]
 
 
 @pytest.mark.parametrize("cosine", [0.6, 0.7, 0.8, 0.9, 0.28, 0.96])

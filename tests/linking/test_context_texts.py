@@ -86,6 +86,13 @@ def test_the_column_of_contexts_is_read_in_every_format(form: str, tmp_path: Pat
             read_mentions(path, form, "mention", context="far")
 
 
+def test_a_field_of_contexts_may_have_any_name(tmp_path: Path) -> None:
+    """Catches fields that are taken in the order of their names: a name before that of the mention would be the mention."""
+    (tmp_path / "in.jsonl").write_text('{"about": "a b c", "text": "b"}\n')
+    (row,) = read_mentions(tmp_path / "in.jsonl", "jsonl", context="about").rows
+    assert not isinstance(row, BadRow) and (row.text, row.context) == ("b", "a b c")
+
+
 def test_a_context_that_is_no_string_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in.jsonl").write_text('{"text": "a", "near": 3}\n{"text": "a", "near": null}\n')
     bad, good = read_mentions(tmp_path / "in.jsonl", "jsonl", context="near").rows

@@ -28,23 +28,25 @@ def released(terminology: Terminology, *names: str) -> Terminology:
 def test_only_new_names_are_encoded(
     many_names: Many, tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: str
 ) -> None:
-    """Over several blocks; catches rows that slip, names that are encoded twice, and vectors of a name that is gone."""
+    """Over several blocks; catches rows that slip, names that are encoded twice or as mentions, and vectors of a
+    name that is gone."""
     old, names = many_names(50), ("AAA", "nebza", "zzz")
     options = EncodingOptions(dtype=dtype, rows_per_commit=16)  # type: ignore[arg-type]
     ConceptIndex.build(old, tiny_bert_folder, tmp_path / "old", encoding=options)
     new = released(old.subset(codes=[f"ZORB:{i}" for i in range(6)]), *names)
     expected = ConceptIndex.build(new, tiny_bert_folder, tmp_path / "whole", encoding=options)
-    encode, encoded = NameEncoder.encode, list[str]()
+    encode, encoded, tasks = NameEncoder.encode, list[str](), dict[str, object]()
 
     def counted(self: NameEncoder, texts: list[str], **more: object) -> np.ndarray:
         encoded.extend(texts)
+        tasks.update(dict.fromkeys(texts, more["task"]))
         return encode(self, texts, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(NameEncoder, "encode", counted)
     options = EncodingOptions(dtype=dtype, rows_per_commit=16, earlier=tmp_path / "old")  # type: ignore[arg-type]
     found = ConceptIndex.build(new, tiny_bert_folder, tmp_path / "old", encoding=options, overwrite=True)
     # The others are names with a letter left out, which measure the recall.
-    assert {*encoded} & {*new.strings} == {*names}
+    assert {*encoded} & {*new.strings} == {*names} and {tasks[name] for name in names} == {"document"}
     assert found.catalog.digest == expected.catalog.digest
     np.testing.assert_allclose(found.vectors.matrix, expected.vectors.matrix, atol=2e-3)
     assert [one[0].name for one in found.search([*names])] == [*names]

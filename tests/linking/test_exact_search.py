@@ -72,6 +72,22 @@ def test_of_equal_rows_that_may_be_found_the_first_are(similarity: Similarity) -
     np.testing.assert_array_equal(found, allowed[of_all_pairs(rows[allowed], queries, 10, similarity)[1]])
 
 
+def test_rows_that_score_the_same_to_six_decimals_tie() -> None:
+    """The last of 100 rows is the nearest by a billionth. Catches the first of the candidates for the first of all rows."""
+    rows = np.zeros((100, 2), np.float32)
+    rows[:, 0] = 0.1 + 1e-8 * np.arange(100)
+    scores, found = VectorIndex(rows, "exact", "dot").search(np.array([[0.1, 0]], np.float32), 1)
+    assert (scores.tolist(), found.tolist()) == ([[np.float32(0.01)]], [[0]])
+
+
+def test_no_row_is_longer_than_the_longest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches the length of the first or the last block, and that of the shortest row."""
+    monkeypatch.setattr(exact_search, "BLOCK_BYTES", 2 * 4 * 2)  # two rows
+    rows = np.array([[1, 0], [0, 1], [3, 4], [1, 1], [0, 2]], np.float32)
+    assert 5 <= exact_search.longest_row(rows, "dot") < 5.1
+    assert 1 < exact_search.longest_row(rows[:2].astype(np.float16), "cosine") < 1.01
+
+
 def test_a_small_distance_between_long_vectors_is_that_of_the_pair() -> None:
     """Catches distances by |q|^2 + |v|^2 - 2qv in float32: they were wrong in the second decimal here."""
     rng = np.random.default_rng(0)

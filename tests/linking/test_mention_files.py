@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from st_biomed.errors import InputError
+from st_biomed.linking import Match
+from st_biomed.linking.mention_files import read_mentions, row_writer, stopping
 from tests.linking.linked_files import FORMATS, FOUND, expected, link, load, save
 
 ROWS = [
@@ -162,6 +166,15 @@ def test_a_gzipped_output_of_equal_content_has_equal_bytes(tmp_path: Path) -> No
         link(source, tmp_path / name)
     assert (tmp_path / "a.csv.gz").read_bytes() == (tmp_path / "b.csv.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.csv.gz").read_bytes()).startswith(b"id,mention,note,rank")
+
+
+def test_a_score_of_json_has_six_decimals() -> None:
+    """Catches 0.699999988079071 for the score 0.7, which is kept in half the bits."""
+    file, table = io.BytesIO(), read_mentions(io.BytesIO(b'{"text": "flumpa"}\n'), "jsonl")
+    with row_writer("jsonl", file, table, ["concepts"]) as writer:
+        for row in stopping(table):
+            writer.write(row, [Match("Z:1", float(np.float32(0.7)), "flumpa", "flumpa")])
+    assert b'"score": 0.7,' in file.getvalue()
 
 
 def test_what_is_written_as_json_is_whole(tmp_path: Path) -> None:

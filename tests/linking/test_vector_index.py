@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -87,6 +88,29 @@ def test_the_least_effort_that_reaches_the_recall_is_taken() -> None:
     assert easy.effort < hard.effort
     assert VectorIndex(rows, "exact", "cosine").faiss_index is None
     assert tune_effort(VectorIndex(rows, "exact", "cosine"), queries, 1.0).recall_at_1 == 1.0
+
+
+@pytest.mark.parametrize(("found", "efforts", "recall"), [([96, 100], 2, 1.0), ([99, 100], 1, 0.99)])
+def test_an_effort_is_enough_by_a_standard_error_and_a_tie_is_found(
+    found: list[int], efforts: int, recall: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 100 queries each effort finds some; the target is .95 and the standard error of .96 is .02. Row 1 has the score of
+    row 0, the nearest, but for its last bits; row 2 is another. Catches an effort that reaches the target by chance, and a
+    tie that counts as a miss."""
+    asked = iter(found)
+
+    def search(queries: np.ndarray, k: int) -> tuple[None, np.ndarray]:
+        n = next(asked)
+        return None, np.repeat([1, 2], [n, 100 - n])[:, None]
+
+    index = SimpleNamespace(
+        kind="hnsw", similarity="dot", matrix=np.ones((3, 1)), faiss_index="a graph", search=search
+    )
+    index.exact = lambda queries, k: (None, np.zeros((100, 1), dtype=int))
+    index.scores = lambda queries, rows: np.array([1.0, 1 - 5e-6, 0.9])[rows]
+    monkeypatch.setattr(recall_module, "_EFFORTS", {"hnsw": [(1, 0), (2, 0)]})
+    measured = tune_effort(index, np.ones((100, 1), np.float32), 0.95)  # type: ignore[arg-type]
+    assert (index.effort, measured.effort, measured.recall_at_1) == (efforts, efforts, recall)
 
 
 @pytest.mark.parametrize("similarity", ["dot", "euclidean"])

@@ -224,7 +224,8 @@ def test_a_collapsed_model_predicts_all_pairs_or_none():
 
 
 def test_the_grid_is_searched_at_its_thresholds_alone_and_a_pair_has_to_exceed_one():
-    """Would catch >= for >, an ascending grid in which a tie goes to the lowest, and the optimum reported for the grid."""
+    """Would catch >= for >, a threshold rounded to the grid, an ascending grid in which a tie goes to the lowest, the optimum
+    reported for the grid, and a ceiling that depends on the threshold."""
     assert PUBLISHED_THETAS == (0.98, 0.96, 0.94, 0.92, 0.9, 0.88, 0.86, 0.84, 0.82, 0.8, 0.78, 0.76, 0.74, 0.72, 0.7,
                                 0.68, 0.66, 0.64, 0.62, 0.6)  # fmt: skip
     vectors = np.array([[1, 0], [0.75, 0.4375**0.5], [-0.25, -(0.9375**0.5)]])  # cosine of the first two: 3 / 4
@@ -233,10 +234,11 @@ def test_the_grid_is_searched_at_its_thresholds_alone_and_a_pair_has_to_exceed_o
         ([0.5, 0.75], 1, 0.5),
         ([0.75], 0, 0.75),
         ([0.75 - 1 / STEPS], 1, 0.75 - 1 / STEPS),
+        ([0.75 - 0.3 / STEPS], 1, 0.75 - 0.3 / STEPS),
         ([0.9, 0.8], 0, 0.9),
     ):
         metrics, _ = measure(vectors, [{0}, {0}, {1}], thetas)
-        assert (metrics["f1"], metrics["theta"]) == (f1, theta)
+        assert (metrics["f1"], metrics["theta"], metrics["recall_ceiling"]) == (f1, theta, 1)
 
 
 def test_no_listed_gold_pair_is_an_f1_of_zero_at_the_highest_threshold():

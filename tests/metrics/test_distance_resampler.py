@@ -62,6 +62,21 @@ def test_sub_trees_are_drawn_from_as_many_on_as_relations_are():
     assert units_of_trees(np.stack([numbers, numbers], axis=1)[1:]) == units_of_trees(None) == "pairs"
 
 
+def test_numbers_of_sub_trees_may_have_gaps():
+    """Held-out sub-trees have few of all numbers. Catches draws of the numbers in between, which have no pair."""
+    rows = drawn_rows()
+    gaps = rows.copy()
+    gaps[:, 2:] = 7 * rows[:, 2:] + 3
+    found, expected = (DistanceAUCResampler(part).bootstrap(np.random.default_rng(3), 20) for part in (gaps, rows))
+    assert found.tolist() == expected.tolist()
+
+
+def test_the_sub_trees_of_both_names_count():
+    """Ten sub-trees of first names and ten others of second names are twenty. Catches those of one side alone."""
+    numbers = np.arange(MANY_CLUSTERS).reshape(2, -1).T
+    assert units_of_trees(numbers) == "sub-trees" and units_of_trees(numbers[1:]) == "pairs"
+
+
 def test_the_test_of_sub_trees_is_that_of_the_drawn_differences(monkeypatch):
     """Would catch other sub-trees for each model, differences that are not centered, and a second draw of the same."""
     rows, other = drawn_rows(seed=1), drawn_rows(seed=1)

@@ -155,6 +155,15 @@ def test_a_group_without_ids_is_never_found():
     assert first_hits(np.array([[0]]), table([[0]]), only).tolist() == [np.inf]
 
 
+def test_all_parts_are_looked_up_for_the_first_group_unless_each_has_its_own():
+    """Catches a mention of three parts and two groups that is right as soon as its first part is."""
+    of_two, of_three = (
+        gold_of_mentions([[{IDS[0]}, {IDS[1]}]], [n_parts], KNOWN, gold_match="first") for n_parts in (2, 3)
+    )
+    assert (of_two.part.tolist(), of_three.part.tolist()) == ([0], [0, 1, 2])
+    assert first_hits(np.array([[0], [1], [0]]), table([[0], [1]]), of_three).tolist() == [1, np.inf, 1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -12,7 +12,16 @@ from sklearn.metrics import roc_curve as sklearn_roc_curve
 
 from st_biomed import metrics
 from st_biomed.errors import InputError
-from st_biomed.metrics import average_precision, cosine_of_pairs, discrimination, pr_auc, roc_auc, spearman, unit_rows
+from st_biomed.metrics import (
+    average_precision,
+    cosine_of_pairs,
+    discrimination,
+    mean_auc,
+    pr_auc,
+    roc_auc,
+    spearman,
+    unit_rows,
+)
 
 # A coarse grid of scores, so that ties within and between the classes are the rule.
 scores = st.lists(st.integers(-3, 3).map(lambda tenths: tenths / 10), min_size=1, max_size=30)
@@ -106,6 +115,15 @@ def test_equal_pairs_tie_exactly():
     assert len(np.unique(cosines)) == 1
 
 
+def test_cosines_of_vectors_in_half_precision_have_full_precision():
+    """Catches products in the precision of the vectors, whose cosines are off by a thousandth: many pairs would tie."""
+    vectors = np.random.default_rng(5).normal(size=(2, 64)).astype(np.float16)
+    a, b = vectors.astype(float).tolist()
+    product, squares = sum(x * y for x, y in zip(a, b)), [sum(x * x for x in row) for row in (a, b)]
+    found = cosine_of_pairs(vectors, np.array([0]), np.array([1]))
+    assert found[0] == pytest.approx(product / (squares[0] * squares[1]) ** 0.5, abs=1e-7)
+
+
 @pytest.mark.parametrize(("n_distances", "n_aucs"), [(2, 1), (4, 6), (5, 10)])
 def test_every_two_distances_are_compared(n_distances, n_aucs):
     rng = np.random.default_rng(3)
@@ -134,4 +152,6 @@ def test_the_nearer_distance_is_the_positive_class():
 
 
 def test_a_single_distance_has_nothing_to_tell_apart():
+    """Catches a mean of no area that is 0, the figure of a model that is always wrong."""
     assert discrimination(np.array([0.1, 0.2]), np.array([1, 1])) == {}
+    assert mean_auc(np.array([0.1, 0.2]), np.array([1, 1])) == 0.5

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from st_biomed.errors import InputError
-from st_biomed.metrics.relation_auc import detection_power, relation_metrics
+from st_biomed.metrics.relation_auc import detection_power, relation_metrics, relation_rows
 
 
 def test_each_relation_is_held_against_the_same_negatives_and_counts_once():
@@ -84,3 +84,14 @@ def test_bad_scores_are_refused(arguments, message):
 def test_a_level_outside_zero_and_one_is_refused(alpha):
     with pytest.raises(InputError, match="alpha must lie between 0 and 1"):
         detection_power([1.0], [1.0], alpha=alpha)
+
+
+def test_rows_of_units_take_negatives_by_the_name_of_their_relation():
+    """Catches negatives in the order in which they are given: those of b would be under the number of a."""
+    rows = relation_rows({"a": [0.9], "b": [0.8]}, {"b": [0.1], "a": [0.2]})
+    assert rows.tolist() == [[0.9, 0, 1], [0.8, 1, 1], [0.2, 0, 0], [0.1, 1, 0]]
+
+
+def test_the_quantile_of_the_null_lies_between_its_scores():
+    """The 95th percentile of 0 and 1 is .95. Catches the next score for the quantile, which detects less."""
+    assert detection_power([0.94, 0.96], [0, 1]) == 0.5

@@ -65,6 +65,19 @@ def test_pairs_of_the_same_sides_are_a_stratum():
         assert pair[rows.rows[start : start + 2]].tolist() == [0, 1] and rows.starts[start] == start
 
 
+def test_a_stratum_whose_pairs_are_twice_on_a_side_has_two_blocks_of_it():
+    """Pairs 0 and 1 are twice on side 0. Catches blocks of one pair: a draw of one pair would be one of its copies."""
+    pair = np.array([0, 1, 0, 1])
+    found = PairStrata(pair, np.zeros(4, dtype=int)).side(np.arange(4))
+    assert pair[found.rows].tolist() == [0, 1, 0, 1] and found.strata == [0, 0]
+    assert found.starts.tolist() == [0, 0, 2, 2]
+
+
+def test_strata_do_not_depend_on_the_order_of_the_rows():
+    """Both pairs are on both sides. Catches sides in the order of the rows, which tells the two apart."""
+    assert PairStrata(np.array([0, 1, 1, 0]), np.array([0, 1, 0, 1])).sizes.tolist() == [2]
+
+
 # ---------------------------------------------------------------------- draws
 
 
@@ -101,6 +114,36 @@ def test_a_pair_of_two_relations_is_drawn_equally_often_in_both():
     drawn = scores.bootstrap(np.random.default_rng(0), 20_000)
     assert drawn.mean() == pytest.approx(10 / 16, abs=0.005)
     assert drawn.var() == pytest.approx((1 + 3 + 1) / 256, rel=0.05)
+
+
+def test_a_pair_that_few_relations_share_is_one_pair_without_a_group_too():
+    """One pair of three in common makes no group; it is a stratum of its own and drawn once, as are losses. Catches strata
+    of each relation alone, in which the one pair that wins is drawn between no and three times."""
+    scores = RelationAUCResampler(relation_rows({"a": [0, 0, 1], "b": [0, 0, 1]}, [0.5], [0, 1, 4, 2, 3, 4, 5]))
+    assert scores.groups.tolist() == [0, 1]
+    assert scores.bootstrap(np.random.default_rng(0), 20) == pytest.approx(np.full(20, 1 / 3))
+
+
+def test_of_many_groups_the_pairs_of_each_are_drawn_on_their_own():
+    """Each relation shares one pair of four with the next. Catches strata over groups, which draw that pair every time."""
+    rng = np.random.default_rng(1)
+    named = {str(i): rng.normal(size=4) for i in range(MANY_CLUSTERS)}
+    pairs = [pair for i in range(MANY_CLUSTERS) for pair in range(3 * i, 3 * i + 4)]
+    rows = relation_rows(named, [0.0, 0.5], [*pairs, 100, 101])
+    found, alone = (
+        RelationAUCResampler(rows[:, :n]).bootstrap(np.random.default_rng(2), 20) for n in (4, 3)
+    )  # without numbers of the pairs, none is shared
+    assert found == pytest.approx(alone, abs=1e-12)
+
+
+def test_draws_do_not_depend_on_how_pairs_are_numbered():
+    """Catches strata in the order of the numbers: one benchmark would have two intervals."""
+    rng = np.random.default_rng(2)
+    rows = with_inverses(rng.normal(1, 1, (3, 5)), rng.normal(size=(1, 9)), own=False)
+    other = rows.copy()
+    other[:, 3] = rng.permutation(24)[rows[:, 3].astype(int)]
+    found, again = (RelationAUCResampler(part).bootstrap(np.random.default_rng(5), 7) for part in (rows, other))
+    assert found.tolist() == again.tolist()
 
 
 def test_drawn_groups_count_by_their_relations():
@@ -202,3 +245,12 @@ def test_files_keep_the_pairs_and_old_ones_have_independent_relations(tmp_path, 
     assert RelationAUCResampler(old.rows).groups.tolist() == list(range(6)) and old.value == new.value
     with pytest.raises(InputError, match="pairs with 4 and 3 columns"):
         new.compare(old)
+
+
+@pytest.mark.parametrize(("number", "n_warnings"), [(1, 0), (2, 1)])
+def test_an_old_file_is_warned_of_where_relations_could_share_pairs(tmp_path, caplog, number: int, n_warnings: int):
+    """Catches a warning about a single relation, and none about two."""
+    rows = relation_rows({str(i): [0.9, 0.3] for i in range(number)}, [0.5])
+    save_units(tmp_path / "old.npz", {"macro_auc": Units("pair", rows, "macro_auc")})
+    load_units(tmp_path / "old.npz")
+    assert len(caplog.records) == n_warnings

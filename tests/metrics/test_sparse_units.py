@@ -59,7 +59,7 @@ def test_bad_sparse_numbers_are_refused():
         units(rows, sparse=True)
     with pytest.raises(InputError, match="clusters: expected one for each of 60 concepts"):
         units(numbers(1), np.zeros(4), sparse=True)
-    for statistic, n in (("f1", 2), ("mean", 3), ("macro_mean", 3), ("spearman", 3), ("f1", 1)):
+    for statistic, n in (("f1", 2), ("mean", 3), ("macro_mean", 3), ("macro_mean", 0), ("spearman", 3), ("f1", 1)):
         with pytest.raises(InputError, match=f"concepts: {statistic} is not of rows with {n} columns"):
             Units("concept", np.ones((4, n)), statistic)
     with pytest.raises(InputError, match="seed must not be negative, found -1"):
