@@ -31,6 +31,7 @@ fi
 names="synonyms hierarchy both both_decimals both_depth both_retained"
 # Two levels for each distance make five cuts of three: a new one is halfway between its neighbors and shares the weight of a cut.
 split="--alpha 0.5 1 1 1 1 --base 0.85 0.75 0.65 0.475 0.3 --cut_weights 3 1.5 1.5 0.5 0.5"
+even="--mixing_temperature 100" # as many steps of each part
 retention="--distillation 8 --distillation_removed 1 --average 0.6"
 cell() { # name, seed, arguments: the same steps and batches in all cells
     local arguments
@@ -42,15 +43,15 @@ cell() { # name, seed, arguments: the same steps and batches in all cells
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="--parts synonyms hierarchy" ;;
     both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
-    relations) arguments="--parts synonyms relations hierarchy" ;;
-    relations_shuffled) arguments="--parts synonyms relations hierarchy --terminology out/hiprbert/relations/shuffled" ;;
-    relations_retained) arguments="--parts synonyms relations hierarchy $retention" ;;
+    relations) arguments="--parts synonyms relations hierarchy" ;; # in proportion to their batches, of which relations have 4%
+    relations_even) arguments="--parts synonyms relations hierarchy $even" ;;
+    relations_even_shuffled) arguments="--parts synonyms relations hierarchy $even --terminology out/hiprbert/relations/shuffled" ;;
     both_decimals) arguments="--distance lca_depth" ;; # by common decimals, not the distance of that name
     both_depth) arguments="--level_function depth $split" ;;
     both_paper) arguments="--alpha 2 --beta 2 --base 0.5 --cut_weights 1 1 1 --reduction sum" ;; # 3.5 of the paper
     both_retained) arguments=$retention ;;
     *)
-        echo "no cell $1: $names synonyms_sapbert synonyms_retained both_paper both_shuffled relations{,_shuffled,_retained}" >&2
+        echo "no cell $1: $names synonyms_sapbert synonyms_retained both_paper both_shuffled relations{,_even{,_shuffled}}" >&2
         exit 2
         ;;
     esac
@@ -96,8 +97,8 @@ codes)
     measure "$(models $names)" "$codes out/hiprbert/codes_siblings.yaml evaluation/hiprbert_published.yaml"
     ;;
 relations)
-    cells=out/hiprbert_relations$suffix config=hiprbert_ncit_open.yaml references="both relations relations_shuffled"
-    names=${CELLS:-both relations relations_shuffled synonyms_sapbert relations_retained}
+    cells=out/hiprbert_relations$suffix config=hiprbert_ncit_open.yaml references="both relations_even relations_even_shuffled synonyms_sapbert"
+    names=${CELLS:-both relations relations_even relations_even_shuffled synonyms_sapbert}
     [ -f out/hiprbert/ncit/terminology.json ] ||
         st-biomed read obograph "$ST_BIOMED_DATA"/ontologies/ncit-disease-2018-06-08.json.gz --output out/hiprbert/ncit
     [ ! out/hiprbert/ncit/terminology.json -nt out/hiprbert/relations/relations.yaml ] ||
