@@ -33,7 +33,8 @@ def test_an_unknown_recipe_and_an_unknown_argument_are_one_line(monkeypatch: pyt
     result = run("hiprbert", "hiprbird.yaml")
     assert result.exit_code == 2
     assert (
-        "hiprbird.yaml: no such file; packaged configurations are hiprbert_code.yaml, hiprbert_open" in result.output
+        "hiprbird.yaml: no such file; packaged configurations are hiprbert_code.yaml, hiprbert_ncit_open.yaml, hiprbert_open"
+        in result.output
     )
     result = run("hiprbert", "hiprbert_smoke.yaml", "--alphas", "1")
     assert result.exit_code == 2 and "did you mean '--alpha'" in result.output
