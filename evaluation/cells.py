@@ -5,8 +5,8 @@
     python evaluation/cells.py out/kge-{0,1,2}/results.json --reference transe -o out/kge.md
 
 The models of the folder of results are named CELL-SEED, and so are the trials of files of ``open_encoder_trials.py``, whose
-cells are CELL SHARE; the graph embeddings of ``recipes/kge.py`` are cells, whose record has their seed; a trial without a seed, and the reference if it is a model without one, such as the base model, stands
-for each seed. A row has the mean figure of a cell over its seeds, and the mean of the differences from the reference with the
+cells are CELL SHARE. The graph embeddings of ``recipes/kge.py`` are cells, whose record has their seed. A trial without a seed, and the
+reference if it is a model without one, such as the base model, stand for each seed. A row has the mean figure of a cell over its seeds, and the mean of the differences from the reference with the
 same seed, with Student's 95% interval if there are two seeds. The interval says what other seeds would change on the same
 mentions. A difference whose interval contains 0 is not shown by these seeds. Where the folder has the units of the results (mentions or
 their documents, pairs, sub-trees), a row also has the interval and the p of the same mean difference over the units, for these

@@ -24,6 +24,7 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from evaluation.benchmark_files import write_benchmark
+from evaluation.rebuilt import rebuilt
 from st_biomed.errors import InputError
 from st_biomed.evaluators.relation.arguments import RelationArguments
 from st_biomed.files import check_writable
@@ -71,9 +72,7 @@ def shuffled(terminology: Terminology, seed: int) -> Terminology:
     for kind in np.unique(kinds):
         tails[kinds == kind] = random.permutation(tails[kinds == kind])
     at = relations.column_names.index("tail")
-    tables = {**terminology.tables, "relations": relations.set_column(at, "tail", pa.array(tails, pa.int32()))}
-    moved = Terminology(tables, terminology.sources, terminology.tallies, terminology.readings)
-    return Terminology.from_records(moved.records(), next(iter(terminology.sources.values())))
+    return rebuilt(terminology, relations=relations.set_column(at, "tail", pa.array(tails, pa.int32())))
 
 
 if __name__ == "__main__":

@@ -11,11 +11,15 @@ from __future__ import annotations
 import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.rebuilt import rebuilt
 from st_biomed.evaluators.benchmark import read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.files import check_writable
@@ -55,9 +59,7 @@ def shuffled(terminology: Terminology, movable: np.ndarray, seed: int) -> Termin
         if column in ("child", "parent"):
             placed = pa.array(place[parents[column].to_numpy()], pa.int32())
             parents = parents.set_column(position, column, placed)
-    tables = {**terminology.tables, "parents": parents}
-    moved = Terminology(tables, terminology.sources, terminology.tallies, terminology.readings)
-    return Terminology.from_records(moved.records(), next(iter(terminology.sources.values())))
+    return rebuilt(terminology, parents=parents)
 
 
 if __name__ == "__main__":

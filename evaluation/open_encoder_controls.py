@@ -14,6 +14,7 @@ from __future__ import annotations
 import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +23,9 @@ import torch
 from sentence_transformers import SentenceTransformer
 from sentence_transformers.sentence_transformer.modules import Dense, Normalize
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from evaluation.rebuilt import rebuilt
 from st_biomed.encoder.load import load_encoder
 from st_biomed.encoder.sources import PACKAGED
 from st_biomed.evaluators.embedders import model_embedder
@@ -69,9 +73,7 @@ def shuffled(terminology: Terminology, seed: int) -> Terminology:
         for column in ("text", "language", "source"):
             position = definitions.column_names.index(column)
             definitions = definitions.set_column(position, column, definitions[column].take(order))
-    tables = {**terminology.tables, "texts": pa.table({"text": texts}), "definitions": definitions}
-    permuted = Terminology(tables, terminology.sources, terminology.tallies, terminology.readings)
-    return Terminology.from_records(permuted.records(), next(iter(terminology.sources.values())))
+    return rebuilt(terminology, texts=pa.table({"text": texts}), definitions=definitions)
 
 
 def without_top(model: SentenceTransformer, removed: AllButTheTop) -> SentenceTransformer:
