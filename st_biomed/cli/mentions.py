@@ -155,7 +155,7 @@ def run(
             else:
                 find = partial(mention_contexts, matcher, read, window=window, caps=caps, **given)
             with replacing(output) as draft:
-                coverage = _save_dataset(draft, find, partial(_check_read, tally, texts), terminology)
+                coverage = _save_dataset(draft, find, tally, texts, terminology)
     typer.echo(f"documents: {tally}\n{coverage}")
     if commonest := coverage.commonest_named(opened.strings):
         typer.echo(commonest)
@@ -163,13 +163,13 @@ def run(
 
 
 def _save_dataset(
-    folder: Path, find: Callable[..., MentionContexts], check_read: Callable[[], None], terminology: str
+    folder: Path, find: Callable[..., MentionContexts], tally: Tally, texts: list[Path], terminology: str
 ) -> Coverage:
     """Find the mentions, their rows in a scratch file, and save them with their report."""
     scratch = folder / "scratch"
     scratch.mkdir()
     found = find(file=scratch / "rows.arrow")
-    check_read()
+    _check_read(tally, texts)
     _check_found(found.coverage, terminology)
     found.dataset.save_to_disk(str(folder))
     found.coverage.save(folder / COVERAGE)
