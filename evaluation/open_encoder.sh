@@ -90,7 +90,7 @@ unseen) # synonyms of other scopes than exact, which no training reads, and drug
     # shellcheck disable=SC2046
     scorecard unseen released=$out/released $(models full) $unseen
     ;;
-biolord) # BioLORD's three phases on the same terminology, from the same base, with each seed; beside the release, where neither trained on what is measured
+biolord) # BioLORD's three phases on the same terminology, from the same base, with each seed; beside the release if it is there, where neither trained on what is measured
     for seed in $seeds; do
         if ! trained $out/biolord-"$seed" out/open_terminology; then
             python recipes/biolord.py recipes/configs/biolord_open.yaml --disable_tqdm true --seed "$seed" \
@@ -99,7 +99,7 @@ biolord) # BioLORD's three phases on the same terminology, from the same base, w
     done
     unseen
     # shellcheck disable=SC2046
-    scorecard biolord released=$out/released $(models biolord) $unseen $(printf -- "-b %s " ncbi_disease mayosrs \
+    scorecard biolord $([ ! -d $out/released ] || echo released=$out/released) $(models biolord) $unseen $(printf -- "-b %s " ncbi_disease mayosrs \
         umnsrs_similarity_modified umnsrs_relatedness_modified relations_ncit)
     ;;
 releases) # three releases of the configuration, each of three runs with seeds of its own, on the dev parts and, with the average of all nine runs, on every benchmark that has its data
