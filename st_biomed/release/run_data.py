@@ -152,6 +152,7 @@ class RunData(TypedDict):
     training_arguments: dict[str, Any]  # every argument of the trainer, resolved
     changed_arguments: list[str]  # names of those that differ from the defaults
     losses: dict[str, LossData]  # dataset name to its objective
+    batches: dict[str, int]  # dataset name to its number of batches in an epoch, if several datasets are mixed
     citations: dict[str, str]  # class of a loss to the BibTeX of its paper
     readings: list[str]  # interpretation of each open point of the paper
     terminologies: list[TerminologyData]
@@ -184,6 +185,7 @@ def empty_run() -> RunData:
         training_arguments={},
         changed_arguments=[],
         losses={},
+        batches={},
         citations={},
         readings=[],
         terminologies=[],
@@ -232,8 +234,10 @@ def read_run(path: str | Path) -> RunData:
 
 def _add_later_fields(run: Any) -> None:
     """Add to a record of an earlier version the fields that it lacks."""
-    if isinstance(run, dict) and isinstance(averaging := run.get("averaging"), dict):
-        averaging.setdefault("chosen", bool(averaging.get("curve")))  # only a choice had a curve
+    if isinstance(run, dict):
+        run.setdefault("batches", {})
+        if isinstance(averaging := run.get("averaging"), dict):
+            averaging.setdefault("chosen", bool(averaging.get("curve")))  # only a choice had a curve
     for stage in (run, *_objects(run, "earlier")):
         for terminology in _objects(stage, "terminologies"):
             terminology.setdefault("definitions", 0)

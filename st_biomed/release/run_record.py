@@ -111,6 +111,10 @@ class RunRecord:
                     self._run["citations"][type(part).__name__] = citation.strip()
                 part = getattr(part, "loss", None)  # sentence-transformers' name for a wrapped loss
 
+    def add_batches(self, batches: Mapping[str, int]) -> None:
+        """Record the number of batches of each dataset of a mixed training in an epoch."""
+        self._run["batches"].update(batches)
+
     def add_published(self, figures: Iterable[Any]) -> None:
         """Record figures of the literature, with ``system``, ``metric``, ``value`` and ``source``, for the card."""
         for figure in figures:

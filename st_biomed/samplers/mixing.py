@@ -73,7 +73,12 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         blocks = -(-batches // self.world_size)
         weights = np.array(shares) if shares else blocks ** (1 / temperature)
         self.blocks = blocks if temperature == 1 and not shares else _shared_out(blocks, weights)
-        self._passes = -(-self.blocks * self.world_size // np.maximum(batches, 1))
+        self._passes = -(-self.batches // np.maximum(batches, 1))
+
+    @property
+    def batches(self) -> np.ndarray:
+        """(datasets,) number of batches of each dataset in an epoch, of all processes together."""
+        return self.blocks * self.world_size
 
     def __iter__(self) -> Iterator[list[int]]:
         rng = np.random.default_rng([self.seed, self.epoch])
@@ -93,7 +98,7 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
                 yield [row + start for row in batch]
 
     def __len__(self) -> int:
-        return int(self.blocks.sum()) * self.world_size
+        return int(self.batches.sum())
 
 
 @dataclass(frozen=True)

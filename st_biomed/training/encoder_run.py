@@ -22,6 +22,7 @@ from st_biomed.terminology import Terminology
 from st_biomed.terminology.conflicts import apart_but_for_case
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
 from st_biomed.training.attention import eager_attention
+from st_biomed.training.batches_of_parts import BatchesOfPartsCallback
 from st_biomed.training.best_weights import BestWeightsCallback
 from st_biomed.training.checkpoints import with_complete_checkpoints
 from st_biomed.training.finish import Measured
@@ -161,6 +162,7 @@ def run_trainer(
         freeze_adapters(model, recipe.frozen)
     check_trainable(model, recipe.frozen)
     averages = [] if recipe.ema_decay is None else [MovingAverageCallback(recipe.ema_decay)]
+    parts = [BatchesOfPartsCallback(record, [*rows])] if isinstance(rows, Mapping) and len(rows) > 1 else []
     try:
         trainer = EncoderTrainer(
             model=model,
@@ -169,7 +171,9 @@ def run_trainer(
             loss=dict(loss) if isinstance(loss, Mapping) else loss,
             evaluator=dev,
             data_collator=collator,
-            callbacks=with_complete_checkpoints(record.callback(), BestWeightsCallback(), *callbacks, *averages),
+            callbacks=with_complete_checkpoints(
+                record.callback(), BestWeightsCallback(), *parts, *callbacks, *averages
+            ),
         )
     except (ValueError, ImportError) as error:  # arguments that do not fit the model, the data or the packages
         if isinstance(error, InputError):

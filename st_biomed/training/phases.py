@@ -155,7 +155,9 @@ class Phases:
             with training.main_process_first(desc=name):
                 if training.should_save:
                     self._keep(model, own, finished, work)
-        for entry in read_run(finished / "run.json")["metrics"]:
+        kept = read_run(finished / "run.json")
+        record.add_batches(kept["batches"])
+        for entry in kept["metrics"]:
             value = float("nan") if entry["value"] is None else entry["value"]
             record.add_metrics(entry["step"], entry["epoch"], {f"{name}/{entry['name']}": value})
 

@@ -88,6 +88,17 @@ def test_the_record_holds_results_and_all_three_kinds_of_pairs(outcome: tuple[Pa
     assert set(record["results"]["tree_test"]) == {"before", "after"}
 
 
+def test_the_batches_of_each_part_are_printed_and_recorded_and_on_the_card(outcome: tuple[Path, str]):
+    """Catches a part with the number of another part, and numbers that are not those of the sampler."""
+    folder, printed = outcome
+    batches = json.loads((folder / "run.json").read_text())["batches"]
+    total = sum(batches.values())
+    shares = ", ".join(f"{part} {n:,} ({n / total:.0%})" for part, n in batches.items())
+    assert f"batches of an epoch: {shares}\n" in printed and list(batches) == ["synonyms", "relations", "hierarchy"]
+    assert f"| relations | MultiSimilarityLoss | {batches['relations']:,} |" in (folder / "README.md").read_text()
+    assert len(set(batches.values())) > 1, "could not tell one part from another"
+
+
 def test_relations_of_held_out_concepts_are_measured_and_not_trained(outcome: tuple[Path, str]):
     """Catches a trained pair with a held-out concept, and an AUC that is not in the record, on the card or printed."""
     folder, printed = outcome

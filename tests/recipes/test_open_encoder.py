@@ -49,6 +49,7 @@ def test_the_release_loads_and_records_all_four_parts(release: Path):
     record = json.loads((release / "run.json").read_text())
     losses = {part: loss["loss"] for part, loss in record["losses"].items()}
     assert losses == dict.fromkeys(open_encoder.PARTS, "DistilledLoss")
+    assert list(record["batches"]) == list(open_encoder.PARTS) and all(record["batches"].values())
     assert {"toy_tree_test", "held-out-names"} <= record["results"].keys()
 
 

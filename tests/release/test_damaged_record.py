@@ -18,7 +18,7 @@ from st_biomed.release.run_data import RunData, began_from, read_run, results_ta
 from st_biomed.release.run_record import RunRecord
 from st_biomed.release.scorecard_text import scorecard_summary, scorecard_table
 
-LATER = {"terminologies.0.definitions", "earlier.0.terminologies.0.definitions", "averaging.chosen"}
+LATER = {"terminologies.0.definitions", "earlier.0.terminologies.0.definitions", "averaging.chosen", "batches"}
 """Fields that records of earlier versions lack."""
 FREE = ("configuration", "training_arguments", "losses.synonyms.config")
 """Whose values may be anything: arguments, resolved."""
@@ -30,6 +30,7 @@ def record(trained) -> RunData:
     """A record that has every part."""
     run = copy.deepcopy(trained.run)
     run["corpora"] = [{"files": ["a.txt"], "documents": 3, "words": 9, "license": "CC0-1.0"}]
+    run["batches"] = {"synonyms": 12}
     run["published"] = [{"system": "FlumpaBERT", "metric": "auc_0v1", "value": 0.5, "source": "invented"}]
     run["scorecards"] = [scorecard(benchmarks=[difference("mayosrs", "lost", in_domain=["ZORB"])], not_compared=["x"])]
     kept = ("recipe", "description", "base_model", "command", "seed", "terminologies", "corpora")
@@ -98,14 +99,14 @@ def test_a_key_that_is_missing_anywhere(record: RunData, tmp_path: Path) -> None
         if isinstance(where[-1], str):
             path.write_text(json.dumps(changed(record, where, leave_out=True)))
             refused += [".".join(map(str, where))] if refusal(path) else []
-    free = {"losses.synonyms", "citations.MultipleNegativesRankingLoss", "versions.torch"}
+    free = {"losses.synonyms", "batches.synonyms", "citations.MultipleNegativesRankingLoss", "versions.torch"}
     named = {".".join(map(str, where)) for where in places(record) if isinstance(where[-1], str)}
     assert not free & set(refused), "what is listed by name may be shorter"
     assert (
         not {
             name
             for name in named - set(refused)
-            if name.split(".")[0] not in ("losses", "citations", "versions", "results")
+            if name.split(".")[0] not in ("losses", "batches", "citations", "versions", "results")
         }
         - LATER
     )
@@ -116,10 +117,10 @@ def test_a_record_from_before_definitions_were_counted_has_none(record: RunData,
     old = copy.deepcopy(record)
     for stage in (old, *old["earlier"]):
         del stage["terminologies"][0]["definitions"]
-    del old["averaging"]["chosen"]
+    del old["averaging"]["chosen"], old["batches"]
     (tmp_path / "run.json").write_text(json.dumps(old))
     read = read_run(tmp_path / "run.json")
-    assert not read["averaging"]["chosen"]
+    assert not read["averaging"]["chosen"] and read["batches"] == {}
     assert [stage["terminologies"][0]["definitions"] for stage in (read, *read["earlier"])] == [0, 0]
 
 

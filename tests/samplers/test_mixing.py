@@ -99,7 +99,7 @@ def test_a_short_last_block_begins_the_dataset_anew(two_processes):
     """Would catch a small dataset that is never seen because it does not fill a block."""
     sampler = mixed(B, 40)  # one batch and ten
     drawn = batches(sampler)
-    assert Counter(owners(sampler, drawn)) == {0: 2, 1: 10}
+    assert Counter(owners(sampler, drawn)) == {0: 2, 1: 10} == dict(enumerate(sampler.batches))
 
 
 def test_temperature_favors_the_small():
