@@ -62,7 +62,8 @@ def main() -> None:
     arguments = parser.parse_args()
     check_writable(arguments.output, file=True)
     if all(path.suffix == ".json" for path in arguments.results):
-        text = report(figures_of_graphs(arguments.results, arguments.also), arguments.reference)
+        found = figures_of_graphs(arguments.results, arguments.also)
+        text = report(found, arguments.reference, not_found(found, arguments.also))
     elif all(path.is_file() for path in arguments.results):
         of_trials, notes = figures_of_trials(arguments.results)
         text = report(of_trials, arguments.reference, notes)
@@ -74,7 +75,7 @@ def main() -> None:
         chosen = one_of_each(folder.results)
         found = figures(chosen.results, arguments.also, arguments.reference)
         tests = tests_over_units(chosen.results, folder, found, arguments.reference, arguments.resamples)
-        text = report(found, arguments.reference, chosen.notes, tests)
+        text = report(found, arguments.reference, [*chosen.notes, *not_found(found, arguments.also)], tests)
     print(text)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     replace_text(arguments.output, text)
@@ -103,6 +104,12 @@ def figures(results: Iterable[Result], also: Collection[str] = (), reference: st
     for metric in found.keys() & alone.keys():
         found[metric].setdefault(reference, {None: alone[metric]})
     return found
+
+
+def not_found(found: Figures, also: Iterable[str]) -> list[str]:
+    """A note for each of these metrics that no result has."""
+    missing = [name for name in also if not any(metric == name or metric.endswith(f"_{name}") for metric in found)]
+    return [f"No result has the metric {name}." for name in missing]
 
 
 def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:

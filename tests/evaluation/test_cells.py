@@ -237,12 +237,13 @@ def test_graph_embeddings_are_cells_with_the_seed_of_their_record(tmp_path: Path
         files[-1].parent.mkdir()
         files[-1].write_text(json.dumps({"models": models, "results": results}))
     output = tmp_path / "report.md"
-    given = ["--reference", "transe", "--also", "x_mcsm", "-o", str(output)]
+    given = ["--reference", "transe", "--also", "x_mcsm", "mscm", "-o", str(output)]
     monkeypatch.setattr("sys.argv", ["cells", *map(str, reversed(files)), *given])
     main()
     text = output.read_text()
     assert "| complex | 2 | 0.450 | +0.300 (-0.971 to +1.571) |" in text and "head" not in text
     assert "## x_mcsm" in text and "| transe | 2 | 0.300 |  |" in text
+    assert text.endswith("\n\nNo result has the metric mscm.\n") and text.count("No result has") == 1
     assert set(figures_of_graphs(files)["filtered_mrr"]["complex"]) == {7, 3}
 
 
