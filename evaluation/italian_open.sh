@@ -114,7 +114,7 @@ stages() { # word pieces: what cells with these pieces start from
     if [ "$1" = extended ]; then
         from=$folder/vocabulary
         [ -d "$from" ] || train --stage vocabulary --corpus "$text" --output_dir "$folder"
-        [ -d "$folder/kge" ] || cp -r "$cells/stages/own-$seed/kge" "$folder/kge"
+        [ -d "$folder/kge" ] || ln -s "../own-$seed/kge" "$folder/kge"
     fi
     [ -f "$folder/injected/run.json" ] || st-biomed train knowledge_injection "${inject_own[@]}" --base_model "$from" --new_head true \
         --kge "$folder/kge/transe" --terminology "$folder/terminology" --corpus "$text" --overwrite true --seed "$seed" \
