@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import re
 import tarfile
 import unicodedata
 import zlib
@@ -34,6 +35,7 @@ LONGEST = 1 << 20
 
 _SUFFIXES = {".txt": "lines", ".jsonl": "jsonl", ".ndjson": "jsonl", ".xml": "xmi", ".xmi": "xmi"}
 _ARCHIVES = (".tar", ".tar.gz", ".tgz")
+_HIDDEN = re.compile(r"(^|/)\.(?!\.?(/|$))")  # a file, or a folder above it, that a system leaves, such as .DS_Store
 
 
 class Document(NamedTuple):
@@ -71,9 +73,9 @@ def documents(
     """Stream the documents of files and folders, in the order of the paths; the files of a folder are sorted by name.
 
     Args:
-        paths: Files or folders, or what :func:`files_of` found; ``.gz`` is decompressed, and ``.tar``, ``.tar.gz`` and ``.tgz`` are read as archives.
-            Files of folders and archives with an unknown suffix are left out and counted.
-        form: A key of ``FORMS``.
+        paths: Files or folders, or what :func:`files_of` found; ``.gz`` is decompressed, and ``.tar``, ``.tar.gz`` and ``.tgz`` are read as archives. In
+            folders and archives hidden files, and for ``auto`` those with an unknown suffix, are left out and counted.
+        form: A key of ``FORMS``; another than ``auto`` is that of every file.
         field: The key of the text in JSON lines; a key ``id`` is the name of the document.
         tally: Counts the documents; empty ones and files without text are dropped.
 
@@ -120,10 +122,11 @@ def _files(paths: Iterable[str | Path | TextFile], form: str, tally: Tally) -> I
         path = Path(given)
         if path.is_dir():
             for file in sorted(entry for entry in path.rglob("*") if entry.is_file()):
-                if _is_archive(file.name) or _form_of(file.name, form):
-                    yield TextFile(file, file.relative_to(path).as_posix())
+                name = file.relative_to(path).as_posix()
+                if not _HIDDEN.search(name) and (_is_archive(name) or _form_of(name, form)):
+                    yield TextFile(file, name)
                 else:
-                    tally.read_dropped("files of a folder that no suffix says are text")
+                    tally.read_dropped("files of a folder that are hidden or that no suffix says are text")
         elif not path.is_file():
             raise InputError(f"{path}: no such file or folder")
         elif not _is_archive(path.name) and not _form_of(path.name, form):
@@ -167,14 +170,14 @@ def _in_file(file: TextFile, form: str, field: str, tally: Tally) -> Iterator[Do
             return
         with tarfile.open(path, "r|*") as archive:
             for member in archive:
-                inner = _form_of(member.name, form)
+                inner = "" if _HIDDEN.search(member.name) else _form_of(member.name, form)
                 stream = archive.extractfile(member) if member.isfile() and inner else None
                 if stream is not None:
                     yield from _in_stream(
                         _unpacked(stream, member.name), f"{path}/{member.name}", f"{name}/{member.name}", inner, field
                     )
                 elif member.isfile():
-                    tally.read_dropped("members of an archive that no suffix says are text")
+                    tally.read_dropped("members of an archive that are hidden or that no suffix says are text")
 
 
 def _unpacked(stream: IO[bytes], name: str) -> IO[bytes]:
@@ -200,13 +203,12 @@ def _in_stream(raw: IO[bytes], where: str, name: str, form: str, field: str) -> 
     """
     if form == "xmi":
         yield from _in_xmi(raw, where, name)
-        return
-    if form == "jsonl":
+    elif form == "jsonl":
         for line, text in _whole_lines(raw, where):
             if text.strip():
                 yield from _pieces(*_in_object(where, line, text, f"{name}:{line}", field))
-        return
-    yield from _in_text(raw, where, name, form)
+    else:
+        yield from _in_text(raw, where, name, form)
 
 
 def _in_text(raw: IO[bytes], where: str, name: str, form: str) -> Iterator[Document]:

@@ -13,6 +13,7 @@ from zipfile import is_zipfile
 from st_biomed.errors import InputError
 
 SUFFIX = ".gz"
+_MAGIC = b"\x1f\x8b"  # the first bytes of every gzip file
 
 
 def plain_or_gzipped(path: Path) -> Path | None:
@@ -21,8 +22,8 @@ def plain_or_gzipped(path: Path) -> Path | None:
 
 
 def plain_name(path: Path) -> str:
-    """The name of a file without ``.gz``."""
-    return path.name.removesuffix(SUFFIX)
+    """The name of a file without ``.gz``, in upper or lower case."""
+    return path.stem if path.suffix.lower() == SUFFIX else path.name
 
 
 def plain_stem(path: Path) -> str:
@@ -47,14 +48,14 @@ def is_zip_archive(path: Path) -> bool:
 
 @contextmanager
 def open_decompressed(path: Path) -> Iterator[tuple[BufferedReader | gzip.GzipFile, BufferedReader]]:
-    """The bytes of a file, decompressed if its name ends with ``.gz``, and the raw file for the progress of reading.
+    """The bytes of a file, decompressed if its name or its content is that of a gzip file, and the raw file for the progress.
 
     Raises:
         InputError: A file in ``.gz`` is not a complete gzip file; this may be detected during reading.
     """
     with path.open("rb") as raw:
         try:
-            if path.suffix == SUFFIX:
+            if path.suffix == SUFFIX or raw.peek(2)[:2] == _MAGIC:
                 with gzip.GzipFile(fileobj=raw) as unpacked:
                     yield unpacked, raw
             else:

@@ -15,21 +15,24 @@ _BRACKETS = re.compile(r"\(.*?\)")
 
 
 def coder(name: str) -> str:
-    """The cleaning of CODER (Yuan et al. 2022): lower case, without brackets and their content, NOS and hyphens."""
-    name = f" {name.lower()} ".replace(" nos ", " ")
-    return " ".join(_BRACKETS.sub("", name).replace("-", " ").split())
+    """The cleaning of CODER (Yuan et al. 2022): lower case, without brackets and their content, NOS and hyphens.
+
+    A name of which nothing is left stays as it is.
+    """
+    cleaned = f" {name.lower()} ".replace(" nos ", " ")
+    return " ".join(_BRACKETS.sub("", cleaned).replace("-", " ").split()) or name
 
 
 NORMALIZERS: dict[str, tuple[int, Callable[[str], str] | None]] = {
     "none": (1, None),
     "lower": (1, str.lower),
-    "coder": (1, coder),
+    "coder": (2, coder),
 }
 """Name to version and function; the version increases with every change of the function's result."""
 
 
 def name_normalizer(name: str) -> Callable[[str], str]:
-    """A normalizer of single names, for readers that yield one name at a time; a name of which nothing is left stays as it is.
+    """A normalizer of single names, for readers that yield one name at a time.
 
     Args:
         name: A key of ``NORMALIZERS``.
@@ -38,8 +41,7 @@ def name_normalizer(name: str) -> Callable[[str], str]:
         InputError: Unknown name.
     """
     check_name("normalizer", name, NORMALIZERS)
-    function = NORMALIZERS[name][1]
-    return str if function is None else lambda text: function(text) or text
+    return NORMALIZERS[name][1] or str
 
 
 def single_spaced_column(texts: pa.Array) -> pa.Array:

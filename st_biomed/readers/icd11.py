@@ -51,7 +51,7 @@ def records(
     Args:
         path: ``SimpleTabulation-ICD-11-MMS-en.txt``, unpacked or gzipped.
         tally: Counts the rows.
-        language: ISO 639-1 code of the titles; by default that in the file's name, otherwise ``en``.
+        language: ISO 639-1 code of the titles; by default that in WHO's name of the file, otherwise ``en``.
         chapters: Numbers of the chapters to read, e.g. ``"01,02"``; each must occur; by default all. Chapter V is of
             functioning, chapter X of extension codes (anatomy, substances, severity), which are no diseases.
         residuals: Whether to read the categories for what is "other specified" or "unspecified"; on by default.
@@ -63,7 +63,7 @@ def records(
     if path is None:
         raise InputError("reader 'icd11' needs the path of a simple tabulation, SimpleTabulation-ICD-11-MMS-en.txt")
     path = check_file(path)
-    in_name = re.search(r"-([a-z]{2,3})$", plain_stem(path))
+    in_name = re.search(r"-ICD-11-MMS-([a-z]{2})$", plain_stem(path))
     spoken = language_of("language", language or (in_name[1] if in_name else "en"))
     asked, met = listed("chapters", chapters), dict[str, None]()
     tabulation = Tabulation(path)

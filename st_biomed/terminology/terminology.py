@@ -92,7 +92,7 @@ class Terminology(TerminologyTables):
         Args:
             name: A folder written by :meth:`save`, a reader's name (``"icd10cm"``), or ``reader:path``
                 (``"phecode:phecode.csv"``), with the reader's options behind a question mark
-                (``"obo:doid.obo?scopes=EXACT,RELATED&name=DOID"``).
+                (``"obo:doid.obo?scopes=EXACT,RELATED&prefixes=DOID"``).
 
         Raises:
             InputError: None of these, or what :meth:`read` refuses.

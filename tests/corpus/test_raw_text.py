@@ -96,9 +96,27 @@ def test_folders_and_archives_are_gone_through_in_order(write, tmp_path: Path):
         "last",
     ]
     assert set(tally.dropped) == {
-        "members of an archive that no suffix says are text",
-        "files of a folder that no suffix says are text",
+        "members of an archive that are hidden or that no suffix says are text",
+        "files of a folder that are hidden or that no suffix says are text",
     }
+
+
+@pytest.mark.parametrize("form", ["auto", "files"])
+def test_hidden_files_of_folders_and_archives_are_left_out_and_counted(write, tmp_path: Path, form: str):
+    """Catches a folder that cannot be read because a system has left a file of its own in it."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name in ("./a.txt", "./._a.txt"):
+            member = tarfile.TarInfo(name)
+            member.size = 3
+            archive.addfile(member, io.BytesIO(b"zor" if name == "./a.txt" else b"\x00\x05\xff"))
+    write("in/.DS_Store", b"\x00\xff")
+    write("in/.git/x.txt", b"\xff")
+    write("in/b.txt", "flumpa")
+    write("in/m.tar", packed.getvalue())
+    tally = Tally()
+    assert [document.text for document in documents(tmp_path / "in", form=form, tally=tally)] == ["flumpa", "zor"]
+    assert sorted(tally.dropped.values()) == [1, 2] and tally.adds_up()
 
 
 def test_files_of_one_name_are_different_documents(write, tmp_path: Path):

@@ -23,6 +23,15 @@ def test_the_plain_file_is_taken_where_there_are_both(tmp_path: Path) -> None:
     assert plain_stem(tmp_path / "b.c.txt.gz") == "b.c"
 
 
+@pytest.mark.parametrize("name", ["a.txt.gz", "A.TXT.GZ", "a.txt"])
+def test_a_gzip_file_is_decompressed_whatever_its_name(tmp_path: Path, name: str) -> None:
+    """Catches a download that lost or changed its suffix, of which a reader says that it is not UTF-8."""
+    (tmp_path / name).write_bytes(gzip.compress(b"flumpa"))
+    with open_decompressed(tmp_path / name) as (stream, _):
+        assert stream.read() == b"flumpa"
+    assert plain_stem(tmp_path / name).lower() == "a"
+
+
 def test_what_is_no_whole_gzip_file_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(b"flumpa" * 999)[:-9])
     with (

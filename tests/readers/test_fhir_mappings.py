@@ -55,5 +55,18 @@ def test_a_mapping_that_depends_on_other_elements_is_conditional(tmp_path: Path)
     element = {"code": "1", "display": "a", "target": targets}
     group = {"source": "http://a.org/one", "target": "http://a.org/two", "element": [element]}
     path = written(tmp_path, {"resourceType": "ConceptMap", "url": "http://a.org/map", "group": [group]})
-    found = [(row["predicate"], row["target"]) for row in read(path).xrefs.to_pylist()]
-    assert found == [("conditional", "TWO:2"), ("conditional", "TWO:3"), ("exactMatch", "TWO:4")]
+    in_xml = "".join(
+        f'<target><code value="{code}"/><equivalence value="equivalent"/>'
+        + (f'<dependsOn><property value="sex"/><value value="{sex}"/></dependsOn>' if sex else "")
+        + "</target>"
+        for code, sex in sexes.items()
+    )
+    as_xml = tmp_path / "map.xml"
+    as_xml.write_text(
+        '<ConceptMap xmlns="http://hl7.org/fhir"><url value="http://a.org/map"/><group><source value="http://a.org/one"/>'
+        '<target value="http://a.org/two"/><element><code value="1"/><display value="a"/>'
+        f"{in_xml}</element></group></ConceptMap>"
+    )
+    for form in (path, as_xml):
+        found = [(row["predicate"], row["target"]) for row in read(form).xrefs.to_pylist()]
+        assert found == [("conditional", "TWO:2"), ("conditional", "TWO:3"), ("exactMatch", "TWO:4")]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from st_biomed.errors import InputError
 from st_biomed.readers import icd10cm
 from st_biomed.records import Parent, Record, Tally, Term
 from st_biomed.terminology import Terminology
@@ -139,6 +140,24 @@ def test_extensions_outside_the_list_of_valid_codes_are_dropped_and_counted(tmp_
     records, tally = read(TABULAR, extensions=True, valid_codes=tmp_path / "codes.txt")
     assert {code for code in names(records) if len(code) == 8} == {"U20.1XXA", "U40.XXXA"}
     assert tally.dropped["extensions that are no valid code"] == 2
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            "U40.XXXA\n\n" + '"U201XXA","Drodthic flumpa"\n',
+            r"codes\.txt:3: expected a code of ICD-10-CM first in the line",
+        ),
+        ("\n", r"codes\.txt: lists no code"),
+    ],
+)
+def test_a_list_of_codes_in_another_form_does_not_drop_every_extension(
+    tmp_path: Path, content: str, message: str
+) -> None:
+    (tmp_path / "codes.txt").write_text(content)
+    with pytest.raises(InputError, match=message):
+        read(TABULAR, extensions=True, valid_codes=tmp_path / "codes.txt")
 
 
 def test_order_file_gives_the_same_categories_as_the_xml() -> None:

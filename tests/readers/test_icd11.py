@@ -68,6 +68,17 @@ def test_titles_stand_without_dashes_and_what_has_no_code_has_its_id() -> None:
     }
 
 
+def test_the_language_is_that_of_the_name_that_who_gives(tmp_path: Path) -> None:
+    """Catches an ending that is no language."""
+    for name, language in {
+        "SimpleTabulation-ICD-11-MMS-es.txt": "es",
+        "icd-11-mms.txt": "en",
+        "my-tab.txt": "en",
+    }.items():
+        (tmp_path / name).write_bytes(ENGLISH.read_bytes())
+        assert Terminology.read("icd11", tmp_path / name).terms["language"].unique().to_pylist() == [language]
+
+
 def test_the_parent_is_the_row_above_with_fewer_dashes() -> None:
     """Catches the depth within a kind taken for the level, and the row before taken for the parent."""
     assert parents(read()) == {

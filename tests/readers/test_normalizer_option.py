@@ -9,7 +9,9 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.readers._normalizers import NORMALIZERS, name_normalizer
+from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
+from st_biomed.terminology.normalization import normalized
 from tests.contracts.reader_contract import FIXTURES
 
 READERS: dict[str, tuple[Path, dict[str, Any]]] = {
@@ -60,5 +62,8 @@ def test_the_normalizer_is_recorded_with_its_version_and_a_misspelt_one_is_refus
 def test_a_name_of_which_nothing_is_left_stays():
     """Would catch an empty name, which no reader may yield."""
     assert name_normalizer("coder")("(terkic)") == "(terkic)"
+    records = [Term("A:1", "(all)"), Term("A:2", "Zorb"), Parent("A:2", "A:1")]
+    made = normalized(Terminology.from_records(records, SourceInfo("A", "a")), "coder")
+    assert made.codes == ["A:1", "A:2"] and set(made.strings) == {"(all)", "zorb"} and made.parents.num_rows == 1
     assert name_normalizer("coder")("Terkic-flumpa NOS (left)") == "terkic flumpa"
     assert name_normalizer("none")(" Terkic") == " Terkic"

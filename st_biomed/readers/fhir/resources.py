@@ -27,7 +27,19 @@ _FORM = XMLForm("FHIR", "", "", 200)
 _NARRATIVE = ("text", "extension", "modifierExtension")
 # Elements that are lists in JSON; `property` and `target` may also be a single value, which has an attribute in XML.
 _LISTS = {
-    *("concept", "contains", "designation", "element", "entry", "exclude", "group", "include", "property", "target"),
+    *(
+        "concept",
+        "contains",
+        "dependsOn",
+        "designation",
+        "element",
+        "entry",
+        "exclude",
+        "group",
+        "include",
+        "property",
+    ),
+    "target",
 }
 _KIND = re.compile(r"[A-Z][A-Za-z]{1,40}")
 

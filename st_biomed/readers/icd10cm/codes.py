@@ -15,7 +15,7 @@ _ORDER_LINE = re.compile(r"\d{5} (?P<code>[A-Z]\w{2,6}) * [01] (?P<short>.{60}) 
 _CODE_LINE = re.compile(r"(?P<code>[A-Z]\w{2,6}) +(?P<short>)(?P<long>\S.+)")
 _TABLE = {"code", "long_desc", "chapter"}
 _TABLE_CODE = re.compile(r"[A-Z]\w{2,6}", re.ASCII)
-_LISTED_CODE = re.compile(r"(?:\d{5} )?([A-Z]\S{2,7})")
+_LISTED_CODE = re.compile(r"(?:\d{5} )?([A-Z]\S{2,7})|\d{1,2}\s*$")  # or a chapter's number
 
 
 def read_codes(path: Path, tally: Tally, extensions: bool, short_names: bool) -> Iterator[Record]:
@@ -31,8 +31,22 @@ def read_codes(path: Path, tally: Tally, extensions: bool, short_names: bool) ->
 
 
 def listed_codes(path: Path) -> set[str]:
-    """The codes, without points, of an order file, a codes file or a bare list."""
-    return {match[1].replace(".", "") for _, text in read_lines(path) if (match := _LISTED_CODE.match(text))}
+    """The codes, without points, of an order file, a codes file or a bare list.
+
+    Raises:
+        InputError: With file and line: a line that does not begin with a code or is a chapter's number. Also: a file without a code.
+    """
+    codes = set()
+    for line, text in read_lines(path):
+        if not text.strip():
+            continue
+        if not (match := _LISTED_CODE.match(text)):
+            raise InputError(f"{path}:{line}: expected a code of ICD-10-CM first in the line, found {text[:40]!r}")
+        if match[1]:
+            codes.add(match[1].replace(".", ""))
+    if not codes:
+        raise InputError(f"{path}: lists no code")
+    return codes
 
 
 def _flat(path: Path) -> dict[str, tuple[str, str]]:
