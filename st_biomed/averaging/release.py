@@ -136,11 +136,12 @@ def _record(
         "language": list(dict.fromkeys(code for run in known for code in run["language"])),
         "command": plain_command(sys.argv),
         "configuration": {
-            "models": [plain(name) for name in names],
+            "models": [_shown(name) for name in names],
             "weights": list(weights),
             **_shared_pooling(known),
         },
         "losses": {f"{i}-{dataset}": loss for i, run in enumerate(known) for dataset, loss in run["losses"].items()},
+        "batches": {f"{i}-{part}": number for i, run in enumerate(known) for part, number in run["batches"].items()},
         "citations": {name: text for run in known for name, text in run["citations"].items()},
         "readings": list(dict.fromkeys(reading for run in known for reading in run["readings"])),
         "terminologies": list(
@@ -150,7 +151,7 @@ def _record(
         "averaging": AveragingData(
             models=[
                 AveragedModelData(
-                    name=plain(name), recipe="" if run is None else run["recipe"], digest=digest, weight=weight
+                    name=_shown(name), recipe="" if run is None else run["recipe"], digest=digest, weight=weight
                 )
                 for name, run, digest, weight in zip(names, runs, digests, weights)
             ],
@@ -162,6 +163,12 @@ def _record(
         "versions": versions(),
         "machine": machine(),
     }
+
+
+def _shown(name: str) -> str:
+    """A model for the record; of the folder ``trained`` that a run has kept, with the run's folder."""
+    shown, path = str(plain(name)), Path(name)
+    return f"{path.parent.name}/trained" if shown == "trained" and path.parent.name else shown
 
 
 def _shared_pooling(runs: Sequence[RunData]) -> dict[str, str]:

@@ -5,17 +5,18 @@ from __future__ import annotations
 from st_biomed.release.run_data import AveragingData
 
 
-def averaging_sentences(averaging: AveragingData) -> list[str]:
+def averaging_sentences(averaging: AveragingData, recipe: str) -> list[str]:
     """Sentences on the averaged models and the choice of the share.
 
     Args:
-        averaging: The averaging of a record: of a base and a trained model if the last model is called ``trained``, otherwise of
-            several encoders.
+        averaging: The averaging of a record.
+        recipe: The recipe of the record. That of ``average`` is of several encoders, whatever their names; that of another recipe
+            is of a base and a trained model if the last model is called ``trained``, otherwise of several encoders.
     """
     models = averaging["models"]
     if not models:
         return []
-    if models[-1]["name"] != "trained":
+    if recipe == "average" or models[-1]["name"] != "trained":
         parts = [f"{model['weight']:g} of {model['name']} (`{model['digest'][:12]}`)" for model in models]
         return [f"The weights are the average of {len(models)} encoders: {', '.join(parts)}."]
     base, weight = models[0]["name"], models[-1]["weight"]

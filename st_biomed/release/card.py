@@ -118,7 +118,7 @@ class BiomedCard(PrivateCardData):
                 for scorecard in self.run["scorecards"]
             ],
             began_from=began_from(self.run),
-            averaging_sentences=averaging_sentences(self.run["averaging"]),
+            averaging_sentences=averaging_sentences(self.run["averaging"], self.run["recipe"]),
             averaging_table=averaging_table(self.run["averaging"]),
             recipe_text=recipe_text(self.run["recipe"]),
             clipping=clipping(self.run),

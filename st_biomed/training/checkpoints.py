@@ -40,6 +40,16 @@ def step_of(checkpoint: Path) -> int:
     return int(found[1]) if found else 0
 
 
+def belongs_to(checkpoint: Path, work: Path) -> bool:
+    """Whether a checkpoint is of the run in a folder: it is in the folder, and no later run has set it aside."""
+    return not is_set_aside(checkpoint) and checkpoint.parent.resolve() == work.resolve()
+
+
+def is_set_aside(checkpoint: Path) -> bool:
+    """Whether :func:`set_aside` has renamed a checkpoint: the files beside it are those of a later run."""
+    return bool(_SET_ASIDE.fullmatch(checkpoint.name))
+
+
 def seal(checkpoint: Path) -> None:
     """Write the list of the files of a checkpoint, which completes it."""
     (checkpoint / CHECKPOINT_FILES).unlink(missing_ok=True)

@@ -171,7 +171,7 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
             averaged = averaging.apply(model, verbose=bool(logged_label))
             record.add_averaging(averaged)
             if logged_label:
-                print(" ".join(averaging_sentences(averaged)), flush=True)
+                print(" ".join(averaging_sentences(averaged, record.recipe)), flush=True)
         return (
             suite.measure(model, logged_label)
             if after is None

@@ -21,7 +21,15 @@ from st_biomed.release.model_record import BEGUN
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
-from st_biomed.training.checkpoints import checkpoints_in, damage, last_complete_checkpoint, set_aside, step_of
+from st_biomed.training.checkpoints import (
+    belongs_to,
+    checkpoints_in,
+    damage,
+    is_set_aside,
+    last_complete_checkpoint,
+    set_aside,
+    step_of,
+)
 
 
 @dataclass
@@ -55,22 +63,20 @@ class OutputFolders:
         Raises:
             InputError: The resumed run was trained on another terminology.
         """
-        kept = (self.work if self.checkpoint is None else self.checkpoint.parent) / "terminology"
-        if self.checkpoint is None:
-            marks = (self.work / BEGUN, self.work / "terminology" / "terminology.json")
+        point, kept = self.checkpoint, self.work / "terminology"
+        continues = point is not None and belongs_to(point, self.work)
+        if terminology is not None and point is not None and not is_set_aside(point):
+            _check_terminology(point.parent, terminology)
+        if not continues:
+            marks = (self.work / BEGUN, kept / "terminology.json")
             is_own = checkpoints_in(self.work) or any(mark.is_file() for mark in marks)
             for name in ("eval", "runs") if is_own else ():
                 shutil.rmtree(self.work / name, ignore_errors=True)
-        elif terminology is not None and kept.is_dir() and Terminology.load(kept).digest != terminology.digest:
-            raise InputError(
-                f"{kept.parent}: the checkpoint was trained on another terminology or split than this run; "
-                "resume with the same --terminology and --split_seed"
-            )
-        moved = set_aside(self.work, after=-1 if self.checkpoint is None else step_of(self.checkpoint))
+        moved = set_aside(self.work, after=step_of(point) if point is not None and continues else -1)
         if moved:
             print(f"until this run has a checkpoint, what was there is kept: {', '.join(map(str, moved))}")
-        if terminology is not None and (self.checkpoint is None or not (self.work / "terminology").is_dir()):
-            terminology.save(self.work / "terminology")
+        if terminology is not None and not (continues and kept.is_dir()):
+            terminology.save(kept)
 
     def begin_in_main(self, training: TrainingArguments, terminology: Terminology | None) -> None:
         """:meth:`begin` in the process that writes, for which the others wait."""
@@ -184,6 +190,16 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
     check_sentence_settings(found)
     training.resume_from_checkpoint = str(found)
     return found
+
+
+def _check_terminology(folder: Path, terminology: Terminology) -> None:
+    """Raise InputError if the run in a folder was trained on another terminology."""
+    kept = folder / "terminology"
+    if kept.is_dir() and Terminology.load(kept).digest != terminology.digest:
+        raise InputError(
+            f"{folder}: the checkpoint was trained on another terminology or split than this run; resume with the same "
+            "--terminology and --split_seed"
+        )
 
 
 def _check_trained(folders: OutputFolders, overwrite: bool) -> None:

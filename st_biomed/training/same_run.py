@@ -16,6 +16,7 @@ from st_biomed.release.model_record import BEGUN
 from st_biomed.release.portable import plain
 from st_biomed.release.run_data import RunData, read_run, write_run
 from st_biomed.release.run_record import RunRecord
+from st_biomed.training.checkpoints import belongs_to, is_set_aside
 from st_biomed.training.output import resume_point
 
 AVERAGING = {argument.name for argument in fields(AveragingArguments)}
@@ -68,13 +69,12 @@ def check_or_record_run(record: RunRecord, training: TrainingArguments) -> None:
     record.add_training_arguments(training)
     point, work = resume_point(training), Path(training.output_dir or ".")
     home = Path(point).parent if isinstance(point, str) else work
-    is_set_aside = isinstance(point, str) and Path(point).name.startswith("earlier-")
-    if point and not is_set_aside and (home / BEGUN).is_file():
+    if point and not (isinstance(point, str) and is_set_aside(Path(point))) and (home / BEGUN).is_file():
         earlier, given = read_run(home / BEGUN), plain(training.to_dict())
         _check_not_shorter(point, earlier["training_arguments"], training, home)
         earlier["training_arguments"] |= {name: given[name] for name in _MAY_GROW}
         check_same(earlier, record.to_dict(), training, home, free=AVERAGING, final_arguments=True)
-    is_own = point and not is_set_aside and home.resolve() == work.resolve()
+    is_own = point and (not isinstance(point, str) or belongs_to(Path(point), work))
     with training.main_process_first(desc="record"):
         if training.should_save and not (is_own and (work / BEGUN).is_file()):
             work.mkdir(parents=True, exist_ok=True)

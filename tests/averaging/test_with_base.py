@@ -65,7 +65,7 @@ def test_a_number_is_the_share_of_the_trained_weights(weight: float, model: Sent
     assert first(model) == weight and data["curve"] == []
     assert [(model["digest"], model["weight"]) for model in data["models"]] == [(base, 1 - weight), (trained, weight)]
     assert (model_digest(model) == trained) == (weight == 1)
-    assert f"a share of {weight:g} is the trained one's" in averaging_sentences(data)[0]
+    assert f"a share of {weight:g} is the trained one's" in averaging_sentences(data, "sapbert")[0]
 
 
 def test_dev_chooses_the_best_share_at_which_nothing_is_lost(model: SentenceTransformer, capsys):
@@ -111,7 +111,7 @@ def test_a_given_share_stays_the_given_one_with_a_curve(model: SentenceTransform
     np.testing.assert_allclose(
         [point["figures"]["near_height"] for point in data["curve"]], [-0.3, -0.05, -0.2, -0.45, -0.5, -0.7], atol=1e-6
     )
-    told = " ".join(averaging_sentences(data))
+    told = " ".join(averaging_sentences(data, "sapbert"))
     assert "a share of 0.8 is the trained one's" in told and "The share was given" in told and "chosen" not in told
     assert "| **0.8** | -0.5000 |" in averaging_table(data)
 
@@ -130,7 +130,7 @@ def test_where_every_share_loses_the_base_is_left_and_it_is_said(model: Sentence
     set_first(model, 1.0)
     data = averaging.apply(model)
     assert model_digest(model) == base and data["models"][-1]["weight"] == 0
-    assert "nothing is released as improved" in averaging_sentences(data)[0]
+    assert "nothing is released as improved" in averaging_sentences(data, "sapbert")[0]
 
 
 def test_what_is_tolerated_is_a_share_of_the_largest_value(model: SentenceTransformer):
@@ -139,7 +139,7 @@ def test_what_is_tolerated_is_a_share_of_the_largest_value(model: SentenceTransf
     set_first(model, 1.0)
     data = averaging.apply(model)
     assert data["models"][-1]["weight"] == 0.4
-    assert "no metric loses more than 0.45 of its largest value" in " ".join(averaging_sentences(data))
+    assert "no metric loses more than 0.45 of its largest value" in " ".join(averaging_sentences(data, "sapbert"))
 
 
 def test_the_base_stays_as_it_was_while_the_model_is_trained(model: SentenceTransformer):

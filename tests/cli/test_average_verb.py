@@ -171,6 +171,23 @@ def test_what_keep_trained_left_was_trained_on_what_the_release_was(
     assert "2 of 2 names are looked for" in plan_push("c", PushOptions("org/c")).verdict
 
 
+def test_models_that_runs_kept_are_told_apart_on_the_card(
+    run, models: list[str], tiny_bert_folder: Path, tmp_path: Path, monkeypatch
+):
+    """Catches a card that takes an encoder which is called trained for one that was trained from the first of the average."""
+    kept = [Path(f"{name}-training", "trained").resolve() for name in models]
+    for name, folder in zip(models, kept):
+        load_encoder(name, device="cpu").save_pretrained(str(folder), create_model_card=False)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert run("average", tiny_bert_folder, *kept, "-o", "c").exit_code == 0
+    names = [model["name"] for model in record("c")["averaging"]["models"]]
+    assert names[1:] == ["a-training/trained", "b-training/trained"] == record("c")["configuration"]["models"][1:]
+    card = Path("c", "README.md").read_text("utf-8")
+    assert "The weights are the average of 3 encoders: " in card and "where training started: a share" not in card
+
+
 def test_licenses_that_differ_make_other(run, models: list[str], tiny_bert_folder: Path, tmp_path: Path):
     released(tmp_path / "x", tiny_bert_folder, 3, Terminology.read("toy", trees=2, depth=1), license="mit")
     assert run("average", "a", "x", "-o", "c").exit_code == 0

@@ -117,6 +117,26 @@ def test_a_run_that_is_resumed_loses_nothing_and_goes_on_with_the_same_terms(tmp
         folders.begin(Terminology.read("toy", trees=2))
 
 
+@pytest.mark.parametrize("aside", [False, True])
+def test_a_run_from_a_checkpoint_of_another_run_leaves_none_of_its_own_folder(tmp_path: Path, aside: bool):
+    """Catches a second kill after which the wrong run's checkpoint is resumed, and the terminology of that run."""
+    work = tmp_path / "out-training"
+    checkpoint(work, 5)
+    point = checkpoint(other := work if aside else work.with_name("other-training"), 9)
+    Terminology.read("toy", trees=2).save(work / "terminology")
+    if aside:
+        point = point.rename(work / "earlier-checkpoint-9")
+    else:
+        Terminology.read("toy").save(other / "terminology")
+    folders = checked(arguments(tmp_path, resume_from_checkpoint=str(point)))
+    folders.begin(Terminology.read("toy"))
+    assert names(work) == ["earlier-checkpoint-5", *(["earlier-checkpoint-9"] * aside), "terminology"]
+    assert Terminology.load(work / "terminology").digest == Terminology.read("toy").digest
+    if not aside:
+        with pytest.raises(InputError, match="other-training: the checkpoint was trained on another terminology"):
+            folders.begin(Terminology.read("toy", trees=2))
+
+
 def test_the_last_whole_checkpoint_is_taken_and_said(tmp_path: Path, capsys):
     """Catches a traceback where a kill left half a checkpoint, and later ones that the run would mix with its own."""
     work = tmp_path / "out-training"
