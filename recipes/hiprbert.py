@@ -86,7 +86,7 @@ def check(recipe: HiPrBERTArguments) -> None:
     Raises:
         InputError: The terminology or the parts are empty, a part is repeated or unknown, a ``SOURCE=N`` is malformed,
             a preset has no triplet miner to change, an option is of a part that is not trained on or of self-distillation
-            without its weight, or the benchmark does not exist.
+            without its weight, the benchmark does not exist, or an argument is given that it sets.
     """
     check_parts(recipe.terminology, recipe.parts, PARTS)
     recipe.check_options_of_parts(recipe.parts)
@@ -94,7 +94,7 @@ def check(recipe: HiPrBERTArguments) -> None:
     recipe.check_distances()
     recipe.check_presets()
     recipe.check_distillation()
-    recipe.protocol()
+    recipe.check_protocol()
 
 
 def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments) -> None:

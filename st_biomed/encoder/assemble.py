@@ -23,6 +23,7 @@ from st_biomed.encoder.graph_transformer import GraphTransformer
 from st_biomed.encoder.json_files import AGAIN, read_object
 from st_biomed.encoder.listed_modules import ListedModule, routes
 from st_biomed.encoder.sources import Source
+from st_biomed.encoder.text_limit import limit_to_positions
 from st_biomed.encoder.weights import check_files, check_loaded, check_numbers
 from st_biomed.errors import InputError
 from st_biomed.settings.devices import check_device
@@ -82,7 +83,7 @@ def assemble(
 
 
 def place(model: SentenceTransformer, source: Source, device: str | torch.device | None) -> SentenceTransformer:
-    """The model on its device, tested there.
+    """The model on its device, tested there; texts are cut after the encoder's positions at the latest.
 
     Args:
         model: The model on the CPU.
@@ -94,6 +95,7 @@ def place(model: SentenceTransformer, source: Source, device: str | torch.device
     """
     check_device(None if device is None else str(device))
     model.to(str(device) if device is not None else get_device_name())
+    limit_to_positions(model, source.folder)
     check_vectors(model, source.folder)
     return model
 
@@ -105,7 +107,7 @@ def _settings(folder: Path) -> dict[str, Any]:
     prompts, default = settings.get("prompts") or {}, settings.get("default_prompt_name")
     if not isinstance(prompts, dict) or not all(isinstance(prompt, str) for prompt in prompts.values()):
         raise InputError(f"{file}: prompts must map names to texts, found {prompts!r}: {AGAIN}")
-    if default is not None and default not in prompts:
+    if default is not None and (not isinstance(default, str) or default not in prompts):
         raise InputError(
             f"{file}: default_prompt_name {default!r} is not among its prompts {sorted(prompts)}: {AGAIN}"
         )

@@ -85,6 +85,9 @@ def _check_sentence_settings(path: Path) -> None:
             raise ForeignCode(path, f"{key} is not a setting that a folder may give")
     if (task := settings.get("transformer_task", _TASKS[0])) not in _TASKS:
         raise ForeignCode(path, f"transformer_task {task!r} must be one of {', '.join(_TASKS)}")
+    limit = settings.get("max_seq_length")
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):
+        raise InputError(f"{path}: max_seq_length must be an integer of at least 1, found {limit!r}: {AGAIN}")
     methods = [
         method.get("method") if isinstance(method, dict) else method
         for method in _values(path, settings, "modality_config")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -33,12 +34,32 @@ def check_limit(max_length: int, model: SentenceTransformer | None = None) -> No
         return
     if model.max_seq_length == math.inf:
         raise InputError(f"max_length {max_length}: {type(model[0]).__name__} reads whole texts and has no limit")
+    most = n_positions(model)
+    if most is not None and max_length > most:
+        raise InputError(f"max_length: the encoder has positions for {most:,} tokens, found {max_length:,}")
+
+
+def n_positions(model: SentenceTransformer) -> int | None:
+    """The number of tokens for which the encoder has learned positions; ``None`` if it has no table of them."""
+    most = []
     for name, module in model[0].named_modules():
         if name.endswith(_POSITIONS) and (rows := getattr(module, "num_embeddings", None)) is not None:
             padding = getattr(module, "padding_idx", None)
-            most = rows if padding is None else rows - padding - 1  # RoBERTa's positions start after the padding's
-            if max_length > most:
-                raise InputError(f"max_length: the encoder has positions for {most:,} tokens, found {max_length:,}")
+            most.append(
+                rows if padding is None else rows - padding - 1
+            )  # RoBERTa's positions start after the padding's
+    return min(most, default=None)
+
+
+def limit_to_positions(model: SentenceTransformer, folder: object) -> None:
+    """Cut texts after the encoder's positions, with a warning, if the folder of a model has a larger limit."""
+    own, most = model.max_seq_length, n_positions(model)
+    if most is not None and isinstance(own, int) and own > most:
+        model.max_seq_length = most
+        warnings.warn(
+            f"{folder}: has a limit of {own:,} tokens and positions for {most:,}; texts are cut after these",
+            stacklevel=2,
+        )
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from pathlib import Path, PureWindowsPath
 from typing import Any
 
@@ -52,8 +53,12 @@ def check_transformer(folder: Path, where: Path) -> None:
     check_sentence_settings(where)
 
 
-def check_configuration(path: Path) -> str:
+def check_configuration(path: Path, above: Collection[Path] = ()) -> str:
     """Check the configuration of an encoder, and the configurations that it names.
+
+    Args:
+        path: The file.
+        above: Files that name it, which are being checked.
 
     Returns:
         The encoder's type.
@@ -78,10 +83,13 @@ def check_configuration(path: Path) -> str:
     if "transformers_weights" in settings:
         raise InputError(f"{path}: transformers_weights is not supported: name the weights model.safetensors")
     _check_classes(path, settings)
-    for name in settings.get("configuration_files") or []:
+    others = settings.get("configuration_files") or []
+    if not isinstance(others, list):
+        raise InputError(f"{path}: configuration_files must be a list, found {others!r}: {AGAIN}")
+    for name in others:
         check_plain_path(path, name)
-        if name != path.name:
-            check_configuration(path.with_name(name))
+        if (other := path.with_name(name)) not in (path, *above):
+            check_configuration(other, (path, *above))
     return kind
 
 

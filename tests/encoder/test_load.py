@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from st_biomed.encoder import PACKAGED, load_encoder, model_folder, sources
 from st_biomed.encoder.text_limit import text_limit
 from st_biomed.errors import InputError
 from st_biomed.modules.word_vectors import word_vectors_encoder
+from tests.models.malicious import edit
 
 
 def test_a_folder_loads_with_its_own_pooling_and_length(tiny_bert_folder: Path):
@@ -58,6 +60,23 @@ def test_a_text_is_not_longer_than_the_positions(tiny_bert_folder: Path):
     assert load_encoder(tiny_bert_folder, max_length=64, device="cpu").max_seq_length == 64
     with pytest.raises(InputError, match="max_length: the encoder has positions for 64 tokens, found 65"):
         load_encoder(tiny_bert_folder, max_length=65, device="cpu")
+
+
+def test_a_folder_s_own_limit_ends_at_the_positions(tiny_bert_folder: Path, tmp_path: Path):
+    """Catches a model that is loaded and fails on the first long text."""
+    folder = Path(shutil.copytree(tiny_bert_folder, tmp_path / "m"))
+    edit(folder / "sentence_bert_config.json", max_seq_length=500)
+    with pytest.warns(UserWarning, match="has a limit of 500 tokens and positions for 64; texts are cut after these"):
+        model = load_encoder(folder, device="cpu")
+    assert model.max_seq_length == 64 and model.encode("a b c d e " * 100).shape == (16,)
+
+
+def test_configurations_that_name_each_other_are_read_once(tiny_bert_folder: Path, tmp_path: Path):
+    folder = Path(shutil.copytree(tiny_bert_folder, tmp_path / "m"))
+    shutil.copyfile(folder / "config.json", folder / "config.4.0.0.json")
+    edit(folder / "config.json", configuration_files=["config.4.0.0.json"])
+    edit(folder / "config.4.0.0.json", configuration_files=["config.json"])
+    assert load_encoder(folder, device="cpu").encode("acute disease").shape == (16,)
 
 
 def test_a_plain_checkpoint_becomes_an_encoder(tiny_bert_folder: Path):

@@ -188,6 +188,21 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
         "",
         "the vectors of the model are all zero, for example for 'heart attack'",
     ),
+    "a list for a prompt's name": (
+        lambda folder: edit(folder / "config_sentence_transformers.json", default_prompt_name=[]),
+        "config_sentence_transformers.json",
+        r"default_prompt_name \[\] is not among its prompts",
+    ),
+    "a number for a list of configurations": (
+        lambda folder: edit(folder / "config.json", configuration_files=5),
+        "config.json",
+        "configuration_files must be a list, found 5",
+    ),
+    "a limit below 0": (
+        lambda folder: edit(folder / "sentence_bert_config.json", max_seq_length=-5),
+        "sentence_bert_config.json",
+        "max_seq_length must be an integer of at least 1, found -5",
+    ),
     "no tokenizer": (removed("tokenizer.json", "tokenizer_config.json"), "", "has no vocabulary"),
     "no vocabulary": (removed("tokenizer.json"), "", "has no vocabulary"),
     "an empty vocabulary": (

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from st_biomed.evaluators.benchmark import BENCHMARK, read_benchmark_settings
 from st_biomed.evaluators.tree.settings import TreeSettings
-from st_biomed.settings.checks import COUNT, PATTERN, SEED, SIZE, about, share_or_number
+from st_biomed.settings.checks import COUNT, PATTERN, SEED, SIZE, about, check_unused, share_or_number
+
+_SET_BY_BENCHMARK = ("subtrees", "subtree_depth", "held_out", "held_out_dev", "pairs_per_class")  # and the trees' seed
 
 
 @dataclass
@@ -31,8 +33,18 @@ class TreeArguments:
     pairs_per_class: int = field(default=800, metadata=about("pairs measured at each distance", COUNT))
     benchmark: str | None = field(
         default=None,
-        metadata=about("frozen protocol that sets the six arguments above and checks the pairs, or none", BENCHMARK),
+        metadata=about("frozen protocol that sets the arguments above and checks the pairs, or none", BENCHMARK),
     )
+
+    def check_protocol(self) -> None:
+        """Raise InputError if an argument is given that the frozen protocol sets, or the protocol is invalid.
+
+        Raises:
+            InputError: One of them, or an error of :meth:`protocol`.
+        """
+        if self.benchmark is not None:
+            check_unused(self, _SET_BY_BENCHMARK, f"benchmark {self.benchmark}", by=("benchmark",))
+        self.protocol()
 
     def protocol(self) -> TreeSettings:
         """The frozen protocol, or one from the arguments.
