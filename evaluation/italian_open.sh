@@ -81,8 +81,9 @@ cells_data() { # the terminology without HPO, in two parts, and linking by docum
         st-biomed merge $(echo $read/{icd9,hl7,doid,ncit,ordo}) --output $read/known --overwrite --crosswalk xref,exactMatch \
             --through UMLS --without-cycles
         python evaluation/italian_split.py $read/known $held
-        python evaluation/e3c_linking.py "$ST_BIOMED_DATA"/italian/e3c_it_layer2_xmi.tar.gz $read/all $read/e3c --corpus "$layer3"
     fi
+    [ -n "$smoke" ] || [ -f $read/e3c/e3c_it_reworded.yaml ] || python evaluation/e3c_linking.py \
+        "$ST_BIOMED_DATA"/italian/e3c_it_layer2_xmi.tar.gz $read/all $read/e3c --corpus "$layer3"
 }
 names() { # each with the word pieces of BASE and with those of the vocabulary stage; extended-pipelined is the paper's order
     if [ -n "${CELLS:-}" ]; then
@@ -109,13 +110,16 @@ graph() { # the terminology of the cells and its graph, with vectors of TransE
     [ -d "$cells/stages/own-$seed/kge/transe" ] || train --stage kge --output_dir "$cells/stages/own-$seed"
 }
 stages() { # word pieces: what cells with these pieces start from
-    local folder=$cells/stages/$1-$seed from=$base
+    local folder=$cells/stages/$1-$seed
     graph
     if [ "$1" = extended ]; then
-        from=$folder/vocabulary
-        [ -d "$from" ] || train --stage vocabulary --corpus "$text" --output_dir "$folder"
+        [ -d "$folder/vocabulary" ] || train --stage vocabulary --corpus "$text" --output_dir "$folder"
         [ -d "$folder/kge" ] || ln -s "../own-$seed/kge" "$folder/kge"
     fi
+}
+injected() { # word pieces: the model that holds the graph's vectors between two layers
+    local folder=$cells/stages/$1-$seed from=$base
+    [ "$1" = own ] || from=$folder/vocabulary
     [ -f "$folder/injected/run.json" ] || st-biomed train knowledge_injection "${inject_own[@]}" --base_model "$from" --new_head true \
         --kge "$folder/kge/transe" --terminology "$folder/terminology" --corpus "$text" --overwrite true --seed "$seed" \
         --output_dir "$folder/injected"
@@ -143,13 +147,20 @@ cell() { # name, seed: the same steps in every training
     *) stages "$pieces" ;;
     esac
     case $what in
-    injected | vocabulary) return ;;
+    vocabulary) return ;;
+    injected)
+        injected "$pieces"
+        return
+        ;;
     names) loss=(--loss v2) ;;
     retained) # on names, as own-names
         loss=(--loss v2)
         [ -n "$smoke" ] || config=italian_kge_multilingual_retained_open.yaml
         ;;
-    pipelined) stage=pipelined loss=(--loss v3 --corpus "$text") ;;
+    pipelined)
+        injected "$pieces"
+        stage=pipelined loss=(--loss v3 --corpus "$text")
+        ;;
     v3_complex | v3_rotate | v3_simple)
         [ -d "$cells/stages/own-$2/kge/${what#v3_}" ] || graphs "${what#v3_}"
         loss=(--loss v3 --corpus "$text" --kge_model "${what#v3_}")
@@ -206,8 +217,10 @@ cells)
     ;;
 graphs) # Table 2 on the graph of the cells, whose triples every seed parts anew
     cells_data
+    models="${KGE:-transe complex rotate simple}"
+    [[ " $models " == *" transe "* ]] || models="transe $models" # the reference, which is there
     # shellcheck disable=SC2086
-    for seed in $seeds; do graphs ${KGE:-transe complex rotate simple}; done
+    for seed in $seeds; do graphs $models; done
     # shellcheck disable=SC2046
     python evaluation/cells.py $(for seed in $seeds; do echo "$cells/stages/own-$seed/kge/results.json"; done) --reference transe \
         --also mcsm_icd9_it_mcsm -o $cells/graphs.md

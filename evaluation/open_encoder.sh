@@ -40,6 +40,10 @@ import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yam
 models() { # names
     for name in "$@"; do for seed in $seeds; do echo "$name-$seed=$out/$name-$seed"; done; done
 }
+average_runs() { # name, folder: the average of a run of each seed
+    # shellcheck disable=SC2046
+    st-biomed average $(for seed in $seeds; do echo $out/"$1"-"$seed"-training/trained; done) --output "$2" --overwrite
+}
 mix() { # folder, share of the trained weights
     st-biomed average $base $out/runs --weights "$(python -c "print(1 - $2)"),$2" --output "$1" --overwrite
 }
@@ -75,9 +79,9 @@ all)
     ;;
 data) ;;
 train) # a run of each seed; with the seeds 0 1 2, their average is the release of the configuration, which trains the same runs
+    several_seeds "$seeds"
     for seed in $seeds; do train full "$seed" --runs 1 --keep_trained true; done
-    # shellcheck disable=SC2046
-    st-biomed average $(for seed in $seeds; do echo $out/full-"$seed"-training/trained; done) --output $out/runs --overwrite
+    average_runs full $out/runs
     mix $out/released "$share"
     ;;
 scorecard) # every benchmark that has its data, of the release; one or two of each family, of the run of each seed alone
@@ -126,9 +130,9 @@ longer) # two runs of twice the steps, on the dev parts, of the first two seeds
     shares longer "$two" 0.6 0.8
     ;;
 alone) # all benchmarks of the average with encoders on the hierarchy alone: .6 of the runs, .3 of these, .1 of the base
+    several_seeds "$seeds"
     alone
-    # shellcheck disable=SC2046
-    st-biomed average $(for seed in $seeds; do echo $out/hierarchy-"$seed"-training/trained; done) --output $out/hierarchy --overwrite
+    average_runs hierarchy $out/hierarchy
     st-biomed average $base $out/runs $out/hierarchy --weights .1,.6,.3 --output $out/with-hierarchy --overwrite
     scorecard alone with-hierarchy=$out/with-hierarchy
     ;;

@@ -39,6 +39,7 @@ all)
     ;;
 data) ;;
 train) # a run of each seed; the release is the average of their trained weights, then with the base
+    several_seeds "$seeds"
     for seed in $seeds; do train multilingual $data/train "$seed"; done
     # shellcheck disable=SC2046
     st-biomed average $(for seed in $seeds; do echo $out/multilingual-"$seed"-training/trained; done) --output $out/runs --overwrite

@@ -19,7 +19,7 @@ if [ -n "${MORE:-}" ] && [ -z "${OUT:-}" ]; then
     exit 2
 fi
 read_ontologies() {
-    if [ -f $open/all/terminology.json ]; then return; fi
+    if [ -f $open/united/terminology.json ]; then return; fi # the last that is made
     while read -r reader file name; do
         st-biomed read "$reader" "$ST_BIOMED_DATA/ontologies/$file" --output $open/"$name" --overwrite
     done <<'FILES'
@@ -54,12 +54,12 @@ pretrain() { # name, seed, arguments; 100 steps
 }
 finetune() { # data set, name, seed, base model, arguments; the folds of a data set in folds are trained one by one
     local folder="$out/$1-$2-$3"
-    if wanted "$1-$2" && [ ! -f "$folder/run.json" ] && [ ! -f "$folder/finished" ]; then
+    if wanted "$1-$2" && [ ! -f "$folder/run.json" ] && [ ! -f "$folder.finished" ]; then
         # shellcheck disable=SC2086
         python recipes/sapbert_finetune.py "recipes/configs/sapbert_finetune_${way:-paper}.yaml" --linking "$1" --base_model "$4" \
             --seed "$3" --eval_strategy no --disable_tqdm true --overwrite true --cache_dir "$out/evaluation/vectors" \
             --output_dir "$folder" "${@:5}" ${MORE:-}
-        touch "$folder/finished"
+        touch "$folder.finished" # beside it: a release has no other files, and folds have no release
     fi
 }
 available() { # benchmarks; those whose files are there

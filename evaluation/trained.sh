@@ -9,6 +9,12 @@ check_cells() { # the names that there are: ends the script if CELLS has another
         fi
     done
 }
+several_seeds() { # SEEDS: ends the script if there is one, before runs are trained whose average cannot be made
+    if [[ $1 != *\ * ]]; then
+        echo "SEEDS=$1: an average of runs needs two seeds or more" >&2
+        exit 2
+    fi
+}
 trained() { # folder, terminology: whether the folder has a run; one on another terminology ends the script
     [ -f "$1/run.json" ] || return 1
     local digest

@@ -36,7 +36,6 @@ def main() -> None:
         n_test=arguments.n_concepts,
         prefix=arguments.prefix,
     )
-    held.train.save(folder / "train")
     every: list[str] = []
     for language, dataset in held.datasets.items():
         mentions = [f"{mention.text}\t{min(mention.ids)}\n" for mention in dataset.split("test")]
@@ -47,6 +46,7 @@ def main() -> None:
     dictionary = next(iter(held.datasets.values())).dictionary
     lines = [f"{identifier}||{name}\n" for name, ids in dictionary.entries() for identifier in ids]
     (folder / "dictionary.txt").write_text("".join(lines), encoding="utf-8")
+    held.train.save(folder / "train")  # last: scripts take it for the sign that all is there
 
 
 def write(folder: Path, name: str, described: str, mentions: list[str], language: str = "mul") -> None:

@@ -93,6 +93,20 @@ def test_cells_are_chosen_and_mistyped_ones_refused():
     assert (found.returncode, found.stdout, found.stderr) == (2, "", "no cell tow: one two\n")
 
 
+def test_one_seed_is_refused_before_runs_are_trained_for_an_average():
+    """Catches an hour of training before an average of one model is refused."""
+    assert sourced('several_seeds "0 1"; echo trained').stdout == "trained\n"
+    found = sourced('several_seeds "0"; echo trained')
+    assert (found.returncode, found.stdout) == (
+        2,
+        "",
+    ) and "SEEDS=0: an average of runs needs two seeds" in found.stderr
+    for name in ("open_encoder", "open_encoder_multilingual"):
+        steps = (FOLDER / f"{name}.sh").read_text("utf-8").partition("\ncase ")[2]
+        before, _, after = steps.partition("\ntrain)")[2].partition("several_seeds")
+        assert "train " not in before and "train " in after
+
+
 def test_the_configuration_of_bergamot_is_the_measured_cell():
     """Catches a configuration whose linking of English mentions nobody measured: retention and steps are those of the page."""
     configuration = extended_yaml(FOLDER.parent / "recipes" / "configs" / "bergamot_multilingual_open.yaml")
