@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from st_biomed.encoder import POOLINGS
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.few_shot.frozen_encoder import InputForm
-from st_biomed.settings.checks import COUNT, PATH, about, at_least, one_of
+from st_biomed.settings.checks import COUNT, PATH, about, at_least, check_unused, one_of
 
 
 @dataclass
@@ -38,8 +38,12 @@ class InputArguments:
     )
 
     def input_form(self) -> InputForm:
-        """The source of the vectors of names."""
-        return InputForm(
+        """The source of the vectors of names.
+
+        Raises:
+            InputError: An option of encoders for a table of word vectors.
+        """
+        form = InputForm(
             self.base_model,
             self.pooling,
             self.max_length,
@@ -48,3 +52,6 @@ class InputArguments:
             self.width,
             self.trust_remote_code,
         )
+        if form.is_table:
+            check_unused(self, ("pooling", "max_length"), "a table of word vectors", by=("base_model",))
+        return form

@@ -115,6 +115,8 @@ def sources_of(written: Sequence[str]) -> dict[str, str]:
             raise InputError(
                 f"training_sets must have the form NAME=SOURCE, NAME=SOURCE#CODE or NAME=TABLE, found {argument!r}"
             )
+        if set(name) & set("/\\"):
+            raise InputError(f"training_sets: a name is part of a folder's name and has no / or \\, found {name!r}")
         if name in sources:
             raise InputError(f"training_sets: two have the name {name!r}")
         if _is_table(source) and not Path(source).is_file() and ":" not in source:

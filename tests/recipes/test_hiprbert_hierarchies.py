@@ -6,8 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from sentence_transformers import SentenceTransformerTrainingArguments
 
+from recipes.hiprbert import HiPrBERTArguments, check
+from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.settings.recipe import read_settings
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import split_by_subtree
 from tests.recipes.test_hiprbert import run, toy_run
@@ -65,3 +69,16 @@ def test_distances_weighted_by_the_hierarchy_are_trained_and_the_plain_ones_meas
     assert {"tree_test_auc_0v1", "tree_test_auc_2v3"} <= record["results"]["tree_test"]["after"].keys()
     assert "tree_test_auc_3v4" not in record["results"]["tree_test"]["after"]
     assert "two levels by the depth of the pair in its own hierarchy" in (tmp_path / "out" / "README.md").read_text()
+
+
+@pytest.mark.parametrize("given", [("held_out", 0.3), ("pairs_per_class", 7), ("subtree_depth", 4)])
+def test_an_argument_that_the_frozen_protocol_sets_is_refused(given: tuple[str, float]):
+    """Catches a share of held-out trees that a run records and does not use."""
+    kinds = (HiPrBERTArguments, SentenceTransformerTrainingArguments)
+    config = "recipes/configs/hiprbert_open.yaml"
+    recipe, _ = read_settings(kinds, [config, f"--{given[0]}", str(given[1])])
+    with pytest.raises(InputError, match=rf"^{given[0]}: is not used with benchmark .*icd10cm_tree"):
+        check(recipe)
+    recipe, _ = read_settings(kinds, [config, "--benchmark", "none", f"--{given[0]}", str(given[1])])
+    recipe.benchmark = None
+    check(recipe)
