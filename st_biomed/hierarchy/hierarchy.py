@@ -55,8 +55,9 @@ class Hierarchy:
             of that function, for every distance type (default: ``D``); with one of ``LEVEL_FUNCTIONS``, ``2 D - 1``.
         level_function: Maps :class:`BatchPairs` to other levels ``[A, B]``, signed integers (-1 for a masked pair), e.g.
             :func:`~st_biomed.hierarchy.level_functions.by_depth`. It is applied last, and only in :meth:`distance`.
-        weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``, by the levels after the level
-            function; may be a ``torch.nn.Module`` with learned parameters. Weights of masked pairs are not used.
+        weight_function: Maps :class:`BatchPairs` to pair weights ``[A, B]``, positive, or 0 to mask a pair. Its levels
+            are those after the level function, and negative for masked pairs, whose weights are not used. It may be a
+            ``torch.nn.Module`` with learned parameters.
 
     Attributes:
         distance_type, levels, source_distances: The arguments ``distance``, ``levels`` and ``source_distances``.
