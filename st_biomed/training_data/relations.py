@@ -138,13 +138,14 @@ def _concept_pairs(
             raise unknown_name("relation", relation, sorted(known))
     code = column.indices.to_numpy()
     order = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=len(names)))
+    sizes = np.bincount(code, minlength=len(names))
+    ends = np.cumsum(sizes)
     head, tail = (rows[end].to_numpy() for end in ("head", "tail"))
     for relation in wanted:
         own_rows = order[:0]
         if relation in names:
             i = names.index(relation)
-            own_rows = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
+            own_rows = order[ends[i] - sizes[i] : ends[i]]
         pairs = [np.stack([head[own_rows], tail[own_rows]])]
         if relation in of_parents:
             pairs.append(np.stack([above[end].to_numpy() for end in of_parents[relation]]))
