@@ -124,10 +124,12 @@ class KnowledgeGraph:
     @property
     def shares(self) -> dict[str, float]:
         """The actual shares of the parts."""
-        return {name: len(part) / len(self.triples) for name, part in self.parts.items()}
+        total = sum(map(len, self.parts.values()))
+        return {name: len(part) / total for name, part in self.parts.items()}
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{len(part):,} {name} ({self.shares[name]:.1%})" for name, part in self.parts.items())
+        shares = self.shares
+        parts = ", ".join(f"{len(part):,} {name} ({shares[name]:.1%})" for name, part in self.parts.items())
         return f"KnowledgeGraph({len(self.entities):,} entities, {len(self.relations):,} relations; triples: {parts})"
 
     @property

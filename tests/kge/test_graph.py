@@ -80,6 +80,19 @@ def test_a_terminology_becomes_a_graph():
     assert all(set(np.array(graph.entities)[part[:, [0, 2]]].ravel()) <= codes for part in graph.parts.values())
 
 
+def test_sizes_and_shares_take_no_copy_of_the_triples(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a printed graph that copies all triples for each number."""
+    graph = wheel()
+
+    def copied(graph: KnowledgeGraph) -> np.ndarray:
+        raise AssertionError("all triples are copied")
+
+    monkeypatch.setattr(KnowledgeGraph, "triples", property(copied))
+    total = len(graph.train) + len(graph.valid) + len(graph.test)
+    assert graph.shares == {part: len(getattr(graph, part)) / total for part in ("train", "valid", "test")}
+    assert f"{len(graph.train)} train ({len(graph.train) / total:.1%})" in repr(graph)
+
+
 def test_a_graph_is_saved_and_loaded(tmp_path: Path):
     graph = KnowledgeGraph.from_terminology(Terminology.read("toy"), TripleOptions(least_triples=150))
     again = KnowledgeGraph.open(graph.save(tmp_path / "graph"))
