@@ -62,7 +62,9 @@ class TripleOptions(NamedTuple):
                     f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"
                 )
             if turned.count(inverse) > 1:
-                raise InputError(f"inverses: each relation is turned round once, found {inverse!r} as an inverse twice")
+                raise InputError(
+                    f"inverses: each relation is turned round once, found {inverse!r} as an inverse twice"
+                )
             if name in turned:
                 raise InputError(
                     f"inverses: a relation is an inverse or has inverses, found {name!r} as both; give each pair once"
