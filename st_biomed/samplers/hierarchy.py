@@ -257,11 +257,14 @@ def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int])
     """The number of times that the anchors of each concept occur in an epoch, ``[C]``.
 
     Raises:
-        InputError: A source that is not in the hierarchy.
+        InputError: A source that is not in the hierarchy, or has no edge there and thus no anchor.
     """
     sources = list(hierarchy.terminology.sources)
+    placed = hierarchy.terminology.parents["source"].unique().to_pylist()
     for source in anchor_repeats:
         check_name("source of anchor_repeats", source, sources)
+        if source not in placed:
+            raise InputError(f"anchor_repeats must name sources with parents, found {source!r}, which has none")
     repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int32)
     if not anchor_repeats:
         return repeats
