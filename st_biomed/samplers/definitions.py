@@ -150,6 +150,7 @@ class DefinitionBatches(TerminologyBatches, DefinitionPlan):
     """Makes a :class:`DefinitionBatchSampler`; options are those of :class:`DefinitionPlan`."""
 
     sampler_class: ClassVar = DefinitionBatchSampler
+    plan_class: ClassVar = DefinitionPlan
 
     @staticmethod
     def all_texts(terminology: Terminology) -> Dataset:

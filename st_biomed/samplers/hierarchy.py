@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -176,6 +176,8 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
         level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
     """
 
+    plan_class: ClassVar = HierarchyPlan
+
     distance: str
     levels: tuple[str | tuple[str, ...], ...]
     max_distance: int
@@ -199,11 +201,12 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
             path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
                 the hierarchy's functions must also be importable by name (no lambda, no instance).
             dataset: The training dataset, if it holds only a selection of the names.
-            **options: The other attributes.
+            **options: Attributes of the plan.
 
         Raises:
-            InputError: A number out of range.
+            InputError: An option that the plan does not have, or a number out of range.
         """
+        cls.check_options(options)
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         batches = cls(
             **dataset_fields(hierarchy.terminology, path, dataset),
