@@ -46,6 +46,15 @@ def test_the_shares_are_reached_where_entities_have_triples_enough():
     assert len(test) / len(triples) == pytest.approx(0.06, abs=1e-3)
 
 
+def test_a_seed_below_zero_is_refused():
+    for split in (
+        KnowledgeGraph.from_terminology,
+        lambda whole, seed: split_triples(np.array([[0, 0, 1]]), seed=seed),
+    ):
+        with pytest.raises(InputError, match="seed must be an integer of at least 0, found -1"):
+            split(Terminology.read("toy"), seed=-1)
+
+
 def test_nothing_can_be_held_out_of_a_star():
     """A leaf has one triple; would catch a split that takes its share whatever it costs."""
     star = np.array([[i, 0, 0] for i in range(1, 50)])

@@ -120,8 +120,11 @@ def test_what_teaches_nothing_is_left_out_and_counted():
     ("arguments", "message"),
     [
         ({"relations": ["treat"]}, r"unknown relation 'treat'.*did you mean 'treats'"),
-        ({"max_concept_pairs": 0}, "max_concept_pairs must be at least 1, found 0"),
-        ({"names_per_pair": -1}, "names_per_pair must be at least 1, found -1"),
+        ({"relations": []}, "relations must be the names of at least one relation, or None for all, found none"),
+        ({"max_concept_pairs": 0}, "max_concept_pairs must be an integer of at least 1, found 0"),
+        ({"max_concept_pairs": 2.5}, "max_concept_pairs must be an integer of at least 1, found 2.5"),
+        ({"names_per_pair": -1}, "names_per_pair must be an integer of at least 1, found -1"),
+        ({"seed": -1}, "seed must be an integer of at least 0, found -1"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):
