@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.hierarchy.ancestors import AncestorGraph
 from st_biomed.hierarchy.keys import Level, lca_levels
 from st_biomed.hierarchy.kinships import ancestor_steps, check_order
@@ -69,7 +69,8 @@ def largest_levels(
     Raises:
         InputError: ``max_distance`` differs from the kinships', is out of range, or no largest level of the function.
     """
-    if max_distance is not None and not 1 <= max_distance <= 127:
+    check_integer("max_distance", max_distance, or_none=True)
+    if max_distance is not None and max_distance > 127:
         raise InputError(f"max_distance must lie in 1..127, found {max_distance}")
     splits = level_function in LEVEL_FUNCTIONS.values()
     if "sibling_parent" in distance_types:

@@ -53,10 +53,11 @@ class Hierarchy:
             ``sibling_parent`` if it is one of them.
         max_distance: ``D`` for ``lca_depth``, ``decimals`` and ``hops`` (default 3). With a level function, also the largest level
             of that function, for every distance type (default: ``D``); with one of ``LEVEL_FUNCTIONS``, ``2 D - 1``.
-        level_function: Maps :class:`BatchPairs` to other integer levels ``[A, B]``, e.g.
+        level_function: Maps :class:`BatchPairs` to other levels ``[A, B]``, signed integers (-1 for a masked pair), e.g.
             :func:`~st_biomed.hierarchy.level_functions.by_depth`. It is applied last, and only in :meth:`distance`.
-        weight_function: Maps :class:`BatchPairs` to positive pair weights ``[A, B]``; may be a ``torch.nn.Module``
-            with learned parameters.
+        weight_function: Maps :class:`BatchPairs` to pair weights ``[A, B]``, positive, or 0 to mask a pair. Its levels
+            are those after the level function, and negative for masked pairs, whose weights are not used. It may be a
+            ``torch.nn.Module`` with learned parameters.
 
     Attributes:
         distance_type, levels, source_distances: The arguments ``distance``, ``levels`` and ``source_distances``.
@@ -163,9 +164,10 @@ class Hierarchy:
         if self.level_function is None:
             return distance
         changed = self.level_function(self._pairs(labels_a, labels_b, distance))
-        if changed.shape != distance.shape or changed.is_floating_point():
+        signed = changed.dtype.is_signed and not changed.is_floating_point() and not changed.is_complex()
+        if changed.shape != distance.shape or not signed:
             raise InputError(
-                f"level_function must give integers {list(distance.shape)}, "
+                f"level_function must give signed integers {list(distance.shape)}, "
                 f"found {changed.dtype} {list(changed.shape)}"
             )
         if changed.numel() and (largest := int(changed.max())) > self.max_distance:

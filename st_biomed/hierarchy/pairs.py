@@ -15,9 +15,13 @@ class BatchPairs(NamedTuple):
 
     Attributes:
         labels_a, labels_b: Text ids, ``[A]`` and ``[B]``.
-        distance: Levels by the definition of the hierarchy, int8 ``[A, B]``; -1 for masked pairs.
+        distance: Signed integers ``[A, B]``, negative for masked pairs. A level function receives the levels by the
+            definition of the hierarchy, int8 from 0 to ``hierarchy.far``. A weight function receives the levels after
+            the level function, up to ``hierarchy.max_distance``; in a loss, also -1 on the diagonal and for pairs of
+            different groups (its ``group_size``).
         depth_a, depth_b: Depth of each text's shallowest concept, ``[A]`` and ``[B]``; a root has depth 0.
         deepest_a, deepest_b: Depth of the deepest concept in any source of each text's concepts, ``[A]`` and ``[B]``.
+        hierarchy: The hierarchy that calls the function.
     """
 
     labels_a: Tensor

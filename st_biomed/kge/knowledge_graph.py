@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 from st_biomed.files import check_output, finish_replacement, read_one_version, replacing
 from st_biomed.files.sealed import Seal
 from st_biomed.kge.splits import SHARES, split_triples
@@ -97,6 +97,7 @@ class KnowledgeGraph:
         Raises:
             InputError: As in these two.
         """
+        check_integer("seed", seed, 0)
         entities, relations, triples, tally, dropped = terminology_triples(terminology, options)
         parts = split_triples(triples, shares, seed)
         return cls(entities, relations, *parts, terminology=terminology.digest, tally=tally, dropped=dropped)
@@ -124,10 +125,12 @@ class KnowledgeGraph:
     @property
     def shares(self) -> dict[str, float]:
         """The actual shares of the parts."""
-        return {name: len(part) / len(self.triples) for name, part in self.parts.items()}
+        total = sum(map(len, self.parts.values()))
+        return {name: len(part) / total for name, part in self.parts.items()}
 
     def __repr__(self) -> str:
-        parts = ", ".join(f"{len(part):,} {name} ({self.shares[name]:.1%})" for name, part in self.parts.items())
+        shares = self.shares
+        parts = ", ".join(f"{len(part):,} {name} ({shares[name]:.1%})" for name, part in self.parts.items())
         return f"KnowledgeGraph({len(self.entities):,} entities, {len(self.relations):,} relations; triples: {parts})"
 
     @property

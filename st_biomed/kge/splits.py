@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 
 SHARES = (0.9, 0.04, 0.06)
 """Shares of train, valid and test: "We then use 90%/6%/4% training/test/validation split ratio" (Italian paper, 3.1)."""
@@ -25,13 +25,15 @@ def split_triples(
     Args:
         triples: (head, relation, tail), integers ``[T, 3]``, without repeats and without equal ends.
         shares: Shares of train, valid and test, which add up to 1.
+        seed: Random seed, from 0 on.
 
     Returns:
         Train, valid and test, int64 ``[., 3]`` each, in the order of ``triples``.
 
     Raises:
-        InputError: Not three valid shares, or no share for training.
+        InputError: Not three valid shares, no share for training, or a seed below 0.
     """
+    check_integer("seed", seed, 0)
     if len(shares) != 3 or min(shares) < 0 or shares[0] <= 0 or not math.isclose(sum(shares), 1):
         raise InputError(
             f"shares: expected those of train, valid and test, which add up to 1, found {', '.join(map(str, shares))}"

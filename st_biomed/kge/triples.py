@@ -32,7 +32,7 @@ class TripleOptions(NamedTuple):
     Attributes:
         parents: Whether to use its parents, as relation :data:`ISA`.
         inverses: Names of a relation and of its inverse, as declared by the source; the triples of the second are
-            reversed and added to the first.
+            reversed and added to the first. A relation is the inverse of at most one other, and then has none itself.
         mirror_share: One of two relations is dropped if at least this share of the larger one's pairs are pairs of the
             other, reversed or not. A relation is symmetric if this share of its pairs exists in both directions.
         least_triples: Relations with fewer triples are dropped.
@@ -48,12 +48,27 @@ class TripleOptions(NamedTuple):
         """Reject options out of range.
 
         Raises:
-            InputError: Neither relations nor parents, or a share or a number out of range.
+            InputError: Neither relations nor parents, a share or a number out of range, or a relation that is its own
+                inverse, the inverse of two others, or both an inverse and one that has an inverse.
         """
         if not self.relations and not self.parents:
             raise InputError("relations and parents: one of them is needed for a graph, found neither")
         check_value("least_triples", self.least_triples, COUNT)
         check_value("mirror_share", self.mirror_share, within("(0, 1]"))
+        turned = [inverse for _, inverse in self.inverses]
+        for name, inverse in self.inverses:
+            if name == inverse:
+                raise InputError(
+                    f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"
+                )
+            if turned.count(inverse) > 1:
+                raise InputError(
+                    f"inverses: each relation is turned round once, found {inverse!r} as an inverse twice"
+                )
+            if name in turned:
+                raise InputError(
+                    f"inverses: a relation is an inverse or has inverses, found {name!r} as both; give each pair once"
+                )
 
 
 PAPER = TripleOptions()
@@ -177,10 +192,6 @@ def _turn_inverses(
     for name, inverse in inverses:
         for relation in (name, inverse):
             check_name("relation among the inverses", relation, names)
-        if name == inverse:
-            raise InputError(
-                f"inverses: {name!r} cannot be its own inverse; symmetric relations are detected automatically"
-            )
         rows = triples[:, 1] == names.index(inverse)
         triples[rows] = triples[rows][:, ::-1]
         triples[rows, 1] = names.index(name)

@@ -30,7 +30,8 @@ class FewShotNegativesCallback(LossParametersCallback):
     """Draws the negatives of :class:`~st_biomed.losses.FewShotLoss` at the start of every epoch.
 
     The current model embeds all training names in evaluation mode. The draw depends on these vectors, the seed and the
-    epoch. It is saved in checkpoints, so resumed training continues with the same negatives.
+    epoch. It is saved in checkpoints, so resumed training continues with the same negatives; any other training begins
+    without those of an earlier one.
 
     Args:
         loss: The loss.
@@ -39,6 +40,13 @@ class FewShotNegativesCallback(LossParametersCallback):
     def __init__(self, loss: FewShotLoss) -> None:
         super().__init__(loss)
         self.few_shot = loss
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        if state.global_step == 0:
+            self.few_shot.names.forget()
+        super().on_train_begin(args, state, control, **kwargs)
 
     def on_epoch_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any

@@ -157,6 +157,11 @@ class FewShotNames(nn.Module):
         self.drawn.copy_(torch.from_numpy(draw_negatives(rows, rows, other, rng, self.negatives)))
         self.epoch.fill_(epoch)
 
+    def forget(self) -> None:
+        """Drop the negatives, as before the first draw."""
+        self.drawn.fill_(-1)
+        self.epoch.fill_(-1)
+
 
 def concept_prototypes(vectors: Tensor | np.ndarray, labels: Tensor | np.ndarray | Sequence[int]) -> Tensor:
     """u_c, the mean of the vectors of each concept's names (Eq. 3), float32 ``[C, D]``.

@@ -11,8 +11,8 @@ import hashlib
 import json
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -140,6 +140,7 @@ class TerminologyBatches(TrainingBatches):
     digest: str
     path: str | None = None
     sampler_class: ClassVar[Callable[..., DefaultBatchSampler]]
+    plan_class: ClassVar[type[Any]]
 
     @classmethod
     def of(
@@ -158,10 +159,22 @@ class TerminologyBatches(TrainingBatches):
             **options: Attributes of the plan.
 
         Raises:
-            InputError: The plan rejects an option, or the terminology has no such texts.
+            InputError: An option that the plan does not have or rejects, or the terminology has no such texts.
         """
+        cls.check_options(options)
         dataset = cls.all_texts(terminology) if dataset is None else dataset
         return cls(**dataset_fields(terminology, path, dataset), **options)
+
+    @classmethod
+    def check_options(cls, options: Iterable[str]) -> None:
+        """Reject names of options that are no attributes of the plan.
+
+        Raises:
+            InputError: One is not.
+        """
+        allowed = [attribute.name for attribute in fields(cls.plan_class)]
+        for name in options:
+            check_name(f"option of {cls.__name__}", name, allowed)
 
     @staticmethod
     def all_texts(terminology: Terminology) -> Dataset:

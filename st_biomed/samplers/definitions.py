@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 _TRIES = 8  # siblings that are drawn of each anchor, until the batch has enough different ones
+_SPARE = 4  # concepts that are drawn for each free place, of which those of the batch are rejected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,14 +115,20 @@ class DefinitionBatchSampler(EpochBatchSampler):
         if not self.n_siblings:
             return anchors[:0]
         drawn = self._siblings.draw(rng, rng.permutation(anchors), _TRIES).T.reshape(-1)
-        drawn = drawn[(drawn >= 0) & ~np.isin(drawn, anchors)]
-        _, first = np.unique(drawn, return_index=True)
-        siblings = drawn[np.sort(first)][: self.n_siblings]
+        siblings = _different(drawn[drawn >= 0], anchors)[: self.n_siblings]
         short = self.n_siblings - len(siblings)
         if not short:
             return siblings
-        free = np.setdiff1d(self._concepts, np.concatenate([anchors, siblings]), assume_unique=True)
-        return np.concatenate([siblings, rng.choice(free, short, replace=False)])
+        return np.concatenate([siblings, self._any(rng, np.concatenate([anchors, siblings]), short)])
+
+    def _any(self, rng: np.random.Generator, taken: np.ndarray, n: int) -> np.ndarray:
+        """Different concepts that are not taken, drawn evenly, ``[n]``; all concepts are listed only if few are free."""
+        drawn = _different(rng.choice(self._concepts, _SPARE * n), taken)[:n]
+        short = n - len(drawn)
+        if not short:
+            return drawn
+        free = np.setdiff1d(self._concepts, np.concatenate([taken, drawn]), assume_unique=True)
+        return np.concatenate([drawn, rng.choice(free, short, replace=False)])
 
     @staticmethod
     def _one_of(rng: np.random.Generator, labels: CSR, concepts: np.ndarray) -> np.ndarray:
@@ -131,11 +138,19 @@ class DefinitionBatchSampler(EpochBatchSampler):
         return labels.indices[start + rank]
 
 
+def _different(drawn: np.ndarray, taken: np.ndarray) -> np.ndarray:
+    """The drawn concepts that are not taken, each once, in the order of their first draw."""
+    drawn = drawn[~np.isin(drawn, taken)]
+    _, first = np.unique(drawn, return_index=True)
+    return drawn[np.sort(first)]
+
+
 @dataclass(frozen=True, kw_only=True)
 class DefinitionBatches(TerminologyBatches, DefinitionPlan):
     """Makes a :class:`DefinitionBatchSampler`; options are those of :class:`DefinitionPlan`."""
 
     sampler_class: ClassVar = DefinitionBatchSampler
+    plan_class: ClassVar = DefinitionPlan
 
     @staticmethod
     def all_texts(terminology: Terminology) -> Dataset:

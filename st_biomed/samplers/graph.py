@@ -119,3 +119,4 @@ class GraphBatches(TerminologyBatches, GraphPlan):
     """Creates a :class:`GraphBatchSampler`; the options are those of :class:`GraphPlan`."""
 
     sampler_class: ClassVar = GraphBatchSampler
+    plan_class: ClassVar = GraphPlan

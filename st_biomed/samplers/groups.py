@@ -18,7 +18,7 @@ class PartnerGroups:
 
     Args:
         partners: Number of partners at each distance from 0 to ``hierarchy.far``.
-        names_per_partner: Number of names of one related concept that are partners together.
+        names_per_partner: Maximum number of names that one draw of a related concept adds; it may be drawn again.
     """
 
     def __init__(

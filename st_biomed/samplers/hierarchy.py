@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -36,8 +36,9 @@ class HierarchyPlan:
         synonym_anchors: Share of anchors that must have a synonym, from 0 (no requirement) to 1.
         anchor_repeats: Mapping from source to the number of times each of its anchors occurs in an epoch; 1 for other
             sources. A concept belongs to the sources of its edges; if there are several, the largest number applies.
-        names_per_partner: Maximum number of names of one related concept among the partners at its distance, which are
-            drawn together: fewer concepts are partners then. 1 draws each partner from a concept of its own.
+        names_per_partner: Maximum number of names that one draw of a related concept adds to the partners at its
+            distance; above 1, fewer concepts are partners. Concepts are drawn with replacement: one that is drawn again
+            adds other names of it, or repeats, which do not count.
 
     Raises:
         InputError: A number out of range.
@@ -67,11 +68,11 @@ class HierarchyBatchSampler(EpochBatchSampler):
     """Every batch holds groups of one anchor and its partners, and always ``batch_size`` rows.
 
     A group has ``1 + sum(partners)`` rows: the anchor, then ``partners[0]`` other names of its concept, then
-    ``partners[d]`` names at each distance ``d``. Partners are drawn uniformly from the relatives of the anchor's
-    concept (a concept related in two ways, e.g. by two common parents, is twice as likely), with one of their names.
-    Their distance is checked for the texts: a nearer relation by another path excludes a partner. Missing partners at
-    a distance are replaced by far texts, which are drawn from the anchor's sources until they are at the largest
-    distance. No text occurs twice in a group, unless the sources are too small. Rows that do not fit a group are
+    ``partners[d]`` names at each distance ``d``. Partners are drawn uniformly and with replacement from the relatives
+    of the anchor's concept (a concept related in two ways, e.g. by two common parents, is twice as likely), each with one
+    of its names; a concept that is drawn twice may contribute two names. Their distance is checked for the texts: a
+    nearer relation by another path excludes a partner. Missing partners at a distance are replaced by far texts, which
+    are drawn from the anchor's sources until they are at the largest distance. No text occurs twice in a group, unless the sources are too small. Rows that do not fit a group are
     random texts from the sources of the batch's anchors.
 
     The distances here are the hierarchy's own levels, from 0 to ``hierarchy.far``, *before* its level function. The
@@ -81,8 +82,8 @@ class HierarchyBatchSampler(EpochBatchSampler):
     An anchor is a (concept, name) pair of a concept that has a parent or a child. An epoch visits all anchors once in
     random order, except for a remainder smaller than a batch. With ``synonym_anchors``, that share of the anchors is
     drawn from anchors with a synonym, repeated as often as needed. ``anchor_repeats`` repeats the anchors of small
-    hierarchies, as in HiPrBERT's published code. With ``names_per_partner`` above 1, a related concept contributes
-    several names, so a batch also holds synonyms of siblings: hard positives and hard negatives at once.
+    hierarchies, as in HiPrBERT's published code. With ``names_per_partner`` above 1, each draw of a related concept
+    contributes several names, so a batch also holds synonyms of siblings: hard positives and hard negatives at once.
 
     Args:
         dataset: Names, see :func:`~st_biomed.training_data.names.names_dataset`.
@@ -175,6 +176,8 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
         level_function, weight_function: Names of the hierarchy's functions, see :func:`function_name`.
     """
 
+    plan_class: ClassVar = HierarchyPlan
+
     distance: str
     levels: tuple[str | tuple[str, ...], ...]
     max_distance: int
@@ -198,11 +201,12 @@ class HierarchyBatches(TerminologyBatches, HierarchyPlan):
             path: Folder where the terminology is saved; needed only to unpickle the batches in another process, where
                 the hierarchy's functions must also be importable by name (no lambda, no instance).
             dataset: The training dataset, if it holds only a selection of the names.
-            **options: The other attributes.
+            **options: Attributes of the plan.
 
         Raises:
-            InputError: A number out of range.
+            InputError: An option that the plan does not have, or a number out of range.
         """
+        cls.check_options(options)
         hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
         batches = cls(
             **dataset_fields(hierarchy.terminology, path, dataset),
@@ -256,11 +260,14 @@ def repeats_per_concept(hierarchy: Hierarchy, anchor_repeats: Mapping[str, int])
     """The number of times that the anchors of each concept occur in an epoch, ``[C]``.
 
     Raises:
-        InputError: A source that is not in the hierarchy.
+        InputError: A source that is not in the hierarchy, or has no edge there and thus no anchor.
     """
     sources = list(hierarchy.terminology.sources)
+    placed = hierarchy.terminology.parents["source"].unique().to_pylist()
     for source in anchor_repeats:
         check_name("source of anchor_repeats", source, sources)
+        if source not in placed:
+            raise InputError(f"anchor_repeats must name sources with parents, found {source!r}, which has none")
     repeats = np.ones(hierarchy.terminology.n_concepts, dtype=np.int32)
     if not anchor_repeats:
         return repeats

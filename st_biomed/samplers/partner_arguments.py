@@ -31,7 +31,9 @@ class PartnerArguments:
             "help": "SOURCE=N: repeat the anchors of a source N times per epoch (the published code: PHECODE=70 CPT_FOREST=10)"
         },
     )
-    names_per_partner: int = field(default=1, metadata=about("names that a related concept adds to a group", COUNT))
+    names_per_partner: int = field(
+        default=1, metadata=about("maximum number of names that each draw of a related concept adds to a group", COUNT)
+    )
 
     def partner_batches(self, hierarchy: Hierarchy, folder: Path) -> HierarchyBatches:
         """The batches of anchors and their partners."""

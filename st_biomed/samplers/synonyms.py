@@ -153,6 +153,7 @@ class SynonymBatches(TerminologyBatches, SynonymPlan):
     """Creates a :class:`SynonymBatchSampler`; the options are those of :class:`SynonymPlan`."""
 
     sampler_class: ClassVar = SynonymBatchSampler
+    plan_class: ClassVar = SynonymPlan
 
 
 def _spread(rng: np.random.Generator, owner: np.ndarray, groups: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 from st_biomed.kge.triples import unfiltered_triples
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
@@ -56,7 +56,8 @@ class ConceptGraph:
         tally: Edges read, kept, and dropped by reason.
 
     Raises:
-        InputError: Neither relations nor parents, a language without names, groups of unknown relations, or no edge.
+        InputError: Neither relations nor parents, a language without names, groups of unknown relations, a ``shuffle_seed`` below 0,
+            or no edge.
     """
 
     def __init__(
@@ -73,6 +74,7 @@ class ConceptGraph:
     ) -> None:
         if not relations and not parents:
             raise InputError("relations and parents: one of them is needed for a graph, found neither")
+        check_integer("shuffle_seed", shuffle_seed, 0, or_none=True)
         self.terminology = terminology
         self.tally = Tally()
         self.names = _names(terminology, languages)

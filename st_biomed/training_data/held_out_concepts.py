@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer, check_number
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import Tally
@@ -81,15 +81,17 @@ def split_by_subtree(
         dev: Share of the roots held out for dev, or their number if it is 1 or more.
         test: The same for test.
         test_roots: Codes of the roots of test, in place of a draw of ``test`` of them.
+        seed: Random seed, from 0 on.
 
     Raises:
-        InputError: Not exactly one of ``depth`` and ``pattern``, shares or numbers out of range, too few roots, a code
+        InputError: Not exactly one of ``depth`` and ``pattern``, shares, numbers or a seed out of range, too few roots, a code
             of ``test_roots`` that is no root or is given twice, or an empty split.
 
     Example:
         >>> split_by_subtree(Terminology.read("toy"), depth=1, dev=0.25, test=0.25).test
         Terminology(TOY: 42 concepts, 107 texts, 32 parents, 28 relations)
     """
+    check_integer("seed", seed, 0)
     hierarchy = hierarchy if isinstance(hierarchy, Hierarchy) else Hierarchy(hierarchy)
     terminology = hierarchy.terminology
     roots = _roots(hierarchy, depth, pattern)
@@ -129,11 +131,13 @@ def split_by_concept(
         test: Share of the concepts held out for test.
         by_source: Whether to split each source separately, so the splits have the same mix of sources; a concept
             counts for the alphabetically first source of its names.
+        seed: Random seed, from 0 on.
 
     Raises:
-        InputError: Shares out of range, too few concepts, or an empty split.
+        InputError: Shares or a seed out of range, too few concepts, or an empty split.
     """
     _check_shares(dev, test)
+    check_integer("seed", seed, 0)
     first = np.zeros(terminology.n_concepts, dtype=np.int64)
     if by_source:
         column = terminology.terms["source"].unify_dictionaries().combine_chunks()
@@ -179,12 +183,15 @@ def without_benchmark(
 
 
 def _check_shares(dev: float, test: float) -> None:
+    for name, share in (("dev", dev), ("test", test)):
+        check_number(name, share)
     if not (dev > 0 and test > 0 and dev + test < 1):
         raise InputError(f"dev and test must be positive and leave a share to train, found {dev} and {test}")
 
 
 def _number(part: float, n_roots: int, name: str) -> int:
     """The number of roots that a share or a number of them is."""
+    check_number(name, part)
     if part < 0 or (part > 1 and part != round(part)):
         raise InputError(f"{name} must be a share of the sub-trees or a whole number of them, found {part}")
     return round(part) if part >= 1 else round(part * n_roots)

@@ -47,9 +47,10 @@ def draw_related(terminology: Terminology, n: int, seed: int = 0) -> list[str]:
     """Codes of the concepts of ``n`` random relations, for :func:`without_relations_of`.
 
     Raises:
-        InputError: A number below 0, or every relation has one of these concepts, so none is left for training.
+        InputError: ``n`` or ``seed`` is not an integer of at least 0, or every relation has one of these concepts, so none is left for training.
     """
     check_integer("n", n, 0)
+    check_integer("seed", seed, 0)
     relations = terminology.relations
     if n >= relations.num_rows:
         raise InputError(f"{n:,} relations cannot be held out: the training terminology has {relations.num_rows:,}")

@@ -51,9 +51,11 @@ def mention_pairs(dataset: LinkingDataset, splits: Sequence[str] = ("train",)) -
     correspond one to one. A mention of several groups that was not split into parts is dropped and counted, because it
     names none of them alone. Equal mentions of one concept count once, and a name equal to the mention is not a pair.
 
-    Labels are texts, so one text with two concepts would pull the names of both together. The dictionary decides between
-    concepts where it has the mention as a name. A mention that it has as a name of other concepts alone is dropped and
-    counted, and so is one that it does not have and whose occurrences share no concept.
+    Labels are texts, so one text with two concepts pulls the names of both together. The dictionary decides between
+    concepts where it has the mention as a name: those of the mention's concepts count that have it there. A mention
+    that it has as a name of other concepts alone is dropped and counted. Where it does not have the mention, all
+    occurrences of the text are dropped and counted if they share no concept. Otherwise each occurrence is paired with
+    the names of all its concepts, alternative ids among them, also of those that another occurrence does not have.
 
     Raises:
         InputError: No such split, or no pair in it.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.draws import draw_distinct, pair_of
@@ -22,11 +22,11 @@ def pair_lines(
         tally: Counts the pairs; pairs above the maximum and pairs of a name with ``||`` or a line break are dropped.
 
     Raises:
-        InputError: A number below 1, no concept with two names.
+        InputError: A number that is not an integer in its range, no concept with two names.
     """
     tally = Tally() if tally is None else tally
-    if max_pairs_per_concept < 1:
-        raise InputError(f"max_pairs_per_concept must be at least 1, found {max_pairs_per_concept}")
+    check_integer("max_pairs_per_concept", max_pairs_per_concept)
+    check_integer("seed", seed, 0)
     names = terminology.concept_texts
     counts = names.counts
     if not (counts > 1).any():

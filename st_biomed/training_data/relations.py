@@ -10,7 +10,7 @@ import pyarrow as pa
 from datasets import Dataset, DatasetInfo
 
 from st_biomed.arrow_strings import take_strings
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_integer, unknown_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.hierarchical_relations import PARENT_RELATIONS
@@ -37,7 +37,7 @@ def relation_pairs(
     :class:`~st_biomed.training_data.relation_lookup.RelationLookup` decodes them.
 
     Args:
-        relations: Names of the relations; all by default.
+        relations: Names of the relations, at least one; all by default.
         max_concept_pairs: Maximum number of concept pairs per relation, chosen at random (100,000 in the paper).
         names_per_pair: Maximum number of name pairs per concept pair, chosen at random without repeats (5 in the
             paper).
@@ -46,7 +46,7 @@ def relation_pairs(
         parents: Whether each parent is a pair of ``isa`` (child and parent) and of ``inverse_isa`` (parent and child),
             beside relations of these names. HiPrBERT's 28 relations have both, which UMLS states as REL = PAR and CHD;
             the reader ``umls`` makes parents of these.
-        seed: Random seed. The names drawn for a relation do not depend on the other relations.
+        seed: Random seed, from 0 on. The names drawn for a relation do not depend on the other relations.
         tally: Counts relation rows read, concept pairs kept, and dropped rows by reason.
 
     Returns:
@@ -54,11 +54,14 @@ def relation_pairs(
         training. ``info.description`` is ``"terminology:<digest>"``.
 
     Raises:
-        InputError: No relations and, with ``parents``, no parents; an unknown relation, or a number below 1.
+        InputError: No relations and, with ``parents``, no parents; an empty list of relations, an unknown relation, or a
+            number that is not an integer in its range.
     """
-    for name, number in (("max_concept_pairs", max_concept_pairs), ("names_per_pair", names_per_pair)):
-        if number < 1:
-            raise InputError(f"{name} must be at least 1, found {number}")
+    check_integer("max_concept_pairs", max_concept_pairs)
+    check_integer("names_per_pair", names_per_pair)
+    check_integer("seed", seed, 0)
+    if relations is not None and not len(relations):
+        raise InputError("relations must be the names of at least one relation, or None for all, found none")
     tally = Tally() if tally is None else tally
     seen = np.empty(0, dtype=np.int64)
     texts_a: list[np.ndarray] = []
@@ -138,13 +141,14 @@ def _concept_pairs(
             raise unknown_name("relation", relation, sorted(known))
     code = column.indices.to_numpy()
     order = np.argsort(code, kind="stable")
-    ends = np.cumsum(np.bincount(code, minlength=len(names)))
+    sizes = np.bincount(code, minlength=len(names))
+    ends = np.cumsum(sizes)
     head, tail = (rows[end].to_numpy() for end in ("head", "tail"))
     for relation in wanted:
         own_rows = order[:0]
         if relation in names:
             i = names.index(relation)
-            own_rows = order[ends[i] - np.count_nonzero(code == i) : ends[i]]
+            own_rows = order[ends[i] - sizes[i] : ends[i]]
         pairs = [np.stack([head[own_rows], tail[own_rows]])]
         if relation in of_parents:
             pairs.append(np.stack([above[end].to_numpy() for end in of_parents[relation]]))

@@ -261,7 +261,19 @@ def test_a_cycle_is_named():
         ({"levels": ("siblings",)}, r"unknown kinship 'siblings'.*did you mean 'sibling'"),
         ({"levels": ("cousin", "sibling")}, "'cousin' contains 'sibling', which must be at a nearer level"),
         ({"max_distance": 4}, r"follows from levels \(3\).*found 4"),
-        ({"distance": "hops", "max_distance": 0}, "must lie in 1..127, found 0"),
+        ({"distance": "hops", "max_distance": 0}, "max_distance must be an integer of at least 1 or None, found 0"),
+        (
+            {"distance": "hops", "max_distance": "3"},
+            "max_distance must be an integer of at least 1 or None, found '3'",
+        ),
+        (
+            {"distance": "hops", "max_distance": 2.5},
+            "max_distance must be an integer of at least 1 or None, found 2.5",
+        ),
+        (
+            {"distance": "hops", "max_distance": True},
+            "max_distance must be an integer of at least 1 or None, found Tr",
+        ),
         ({"distance": "hops", "max_distance": 128}, "must lie in 1..127, found 128"),
     ],
 )

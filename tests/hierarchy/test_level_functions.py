@@ -58,8 +58,23 @@ def test_the_largest_level_of_a_function_is_declared():
     assert int(declared.distance(labels, labels).max()) == 5
     with pytest.raises(InputError, match="levels up to 5, beyond max_distance 3"):
         silent.distance(labels, labels)
-    with pytest.raises(InputError, match=r"must give integers \[9, 9\], found torch.float32 \[9, 9\]"):
-        Hierarchy(TOY, level_function=lambda pairs: pairs.distance / 2).distance(labels, labels)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64, torch.bool, torch.uint8])
+def test_levels_are_integers_that_can_hold_the_mask(dtype):
+    """Would catch levels in which -1, the mask, turns into True or 255: the diagonal would count in a loss."""
+    labels = torch.arange(9)
+    hierarchy = Hierarchy(TOY, level_function=lambda pairs: (pairs.distance > 1).to(dtype))
+    with pytest.raises(InputError, match=rf"must give signed integers \[9, 9\], found {dtype} \[9, 9\]"):
+        hierarchy.distance(labels, labels)
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])
+def test_levels_may_be_any_signed_integers(dtype):
+    """Would catch a level function that must know the type of the distances."""
+    labels = torch.arange(9)
+    levels = Hierarchy(TOY, level_function=lambda pairs: pairs.distance.to(dtype)).distance(labels, labels)
+    assert levels.dtype == dtype and levels.tolist() == Hierarchy(TOY).distance(labels, labels).tolist()
 
 
 def test_weights_reuse_distances(monkeypatch):

@@ -46,6 +46,15 @@ def test_the_shares_are_reached_where_entities_have_triples_enough():
     assert len(test) / len(triples) == pytest.approx(0.06, abs=1e-3)
 
 
+def test_a_seed_below_zero_is_refused():
+    for split in (
+        KnowledgeGraph.from_terminology,
+        lambda whole, seed: split_triples(np.array([[0, 0, 1]]), seed=seed),
+    ):
+        with pytest.raises(InputError, match="seed must be an integer of at least 0, found -1"):
+            split(Terminology.read("toy"), seed=-1)
+
+
 def test_nothing_can_be_held_out_of_a_star():
     """A leaf has one triple; would catch a split that takes its share whatever it costs."""
     star = np.array([[i, 0, 0] for i in range(1, 50)])
@@ -78,6 +87,19 @@ def test_a_terminology_becomes_a_graph():
     assert "375 train (89.9%)" in repr(graph)
     codes = set(graph.entities)
     assert all(set(np.array(graph.entities)[part[:, [0, 2]]].ravel()) <= codes for part in graph.parts.values())
+
+
+def test_sizes_and_shares_take_no_copy_of_the_triples(monkeypatch: pytest.MonkeyPatch):
+    """Would catch a printed graph that copies all triples for each number."""
+    graph = wheel()
+
+    def copied(graph: KnowledgeGraph) -> np.ndarray:
+        raise AssertionError("all triples are copied")
+
+    monkeypatch.setattr(KnowledgeGraph, "triples", property(copied))
+    total = len(graph.train) + len(graph.valid) + len(graph.test)
+    assert graph.shares == {part: len(getattr(graph, part)) / total for part in ("train", "valid", "test")}
+    assert f"{len(graph.train)} train ({len(graph.train) / total:.1%})" in repr(graph)
 
 
 def test_a_graph_is_saved_and_loaded(tmp_path: Path):

@@ -96,6 +96,14 @@ def test_declared_inverses_are_turned_round_and_nothing_is_lost():
     assert found.dropped == {"has_part": "declared inverse of part_of, turned round"}
 
 
+def test_a_relation_may_have_two_inverses():
+    """Would catch a second inverse that is refused, or not turned round."""
+    lists = (("part_of", PAIRS[:4]), ("has_part", turned(PAIRS[3:7])), ("includes", turned(PAIRS[7:])))
+    inverses = [("part_of", "has_part"), ("part_of", "includes")]
+    found = terminology_triples(terminology(triples_of(*lists)), ANY._replace(inverses=inverses))
+    assert kept(found) == {(head, "part_of", tail) for head, tail in PAIRS}
+
+
 def test_a_symmetric_relation_is_kept_once():
     both = [*PAIRS, *turned(PAIRS)]
     found = terminology_triples(terminology(triples_of(("near", both))), ANY)
@@ -149,6 +157,10 @@ def test_a_naive_reading_gives_the_same_graph():
         (TripleOptions(mirror_share=0), "mirror_share must be above 0 and at most 1, found 0"),
         (TripleOptions(inverses=[("part_of", "has_prt")]), "unknown relation among the inverses 'has_prt'"),
         (TripleOptions(inverses=[("part_of", "part_of")]), "'part_of' cannot be its own inverse"),
+        (TripleOptions(inverses=[("a", "b"), ("b", "a")]), "is an inverse or has inverses, found 'a' as both"),
+        (TripleOptions(inverses=[("a", "b"), ("b", "c")]), "is an inverse or has inverses, found 'b' as both"),
+        (TripleOptions(inverses=[("a", "b"), ("a", "b")]), "is turned round once, found 'b' as an inverse twice"),
+        (TripleOptions(inverses=[("a", "c"), ("b", "c")]), "is turned round once, found 'c' as an inverse twice"),
         (TripleOptions(least_triples=11), r"no triple is left \(triples: 10 read, 0 kept, 10 dropped; 10 of rare"),
         (TripleOptions(relations=False), r"no triple is left \(triples: 0 read"),
     ],

@@ -28,6 +28,19 @@ def test_negatives_are_drawn_by_the_encoder_as_each_epoch_begins(tmp_path):
     assert len({tuple(drawn.tolist()) for drawn in run.watcher.drawn}) == 4
 
 
+def test_another_training_draws_its_own_negatives(tmp_path):
+    """Catches negatives by the weights of an earlier training with the same loss, whose last epoch has the same number."""
+    run = Run(tmp_path, validated=False, epochs=1, learning_rate=0.1)
+    run.trainer.train()
+    first, second = run.watcher.drawn
+    for begun, drawn in zip(run.watcher.begun, (first, second)):
+        run.model.load_state_dict(begun, strict=False)
+        names = FewShotNames(TRAIN, LABELS)
+        names.draw(embed_vectors(run.model, TRAIN), 0)
+        assert torch.equal(names.drawn, drawn)
+    assert not torch.equal(first, second)
+
+
 def test_a_run_repeats_by_its_seed(tmp_path):
     """To the bit; and another seed of the draws is another run."""
     first, again, other = (Run(tmp_path / str(i), draw_seed=seed) for i, seed in enumerate((1, 1, 2)))

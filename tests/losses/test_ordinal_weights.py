@@ -74,6 +74,24 @@ def test_a_pair_of_weight_zero_is_left_out_of_the_means(terminology):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+def test_a_weight_function_gets_the_levels_that_the_loss_weights(terminology):
+    """Would catch weights by the levels before the level function, and by levels of pairs that the loss masks."""
+    seen: list[list[list[int]]] = []
+
+    def weights(pairs) -> Tensor:
+        seen.append(pairs.distance.tolist())
+        return torch.ones(pairs.distance.shape)
+
+    def above(pairs) -> Tensor:
+        return pairs.distance + 1  # the diagonal too, which the loss masks again
+
+    hierarchy = Hierarchy(terminology, level_function=above, weight_function=weights, max_distance=4)
+    texts = ("left", "right", "root", "far")  # siblings, and unrelated texts
+    labels = torch.tensor([list(terminology.strings).index(text) for text in texts])
+    value(OrdinalMultiSimilarityLoss(None, hierarchy, group_size=2), random_batch(1, size=4)[0], labels, None)
+    assert seen == [[[-1, 2, -1, -1], [2, -1, -1, -1], [-1, -1, -1, 4], [-1, -1, 4, -1]]]
+
+
 class LearnedWeights(nn.Module):
     """One factor for every pair."""
 

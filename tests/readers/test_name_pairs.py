@@ -60,6 +60,9 @@ def test_pairs_are_distinct_unordered_and_capped():
     assert len(capped) == 50
     assert capped == list(pair_lines(toy))
     assert capped != list(pair_lines(toy, seed=1))
+    for argument, least, wrong in (("max_pairs_per_concept", 1, 0), ("seed", 0, -1)):
+        with pytest.raises(InputError, match=f"{argument} must be an integer of at least {least}, found {wrong}"):
+            next(pair_lines(toy, **{argument: wrong}))
 
 
 @pytest.mark.parametrize(

@@ -93,14 +93,48 @@ def test_siblings_are_under_a_common_parent_with_an_anchor():
     assert n_hard == 2 * len(sampler(terminology, 16, siblings=0.25))
 
 
+def loose(n: int) -> Terminology:
+    """Concepts without parents, each with a name and a definition."""
+    terms: list[Record] = []
+    for i in range(n):
+        terms += [Term(f"X:{i}", f"name {i}"), Definition(f"X:{i}", f"What {i} is.")]
+    return Terminology.from_records(terms, SourceInfo("X", "X"))
+
+
 def test_without_siblings_other_concepts_take_the_place():
     """Would catch a short batch where no concept has a parent."""
-    terms: list[Record] = []
-    for i in range(9):
-        terms += [Term(f"X:{i}", f"name {i}"), Definition(f"X:{i}", f"What {i} is.")]
-    terminology = Terminology.from_records(terms, SourceInfo("X", "X"))
+    terminology = loose(9)
     for batch in batches(sampler(terminology, 18, siblings=0.5)):
         assert sorted(concepts_of(terminology, batch)) == list(range(9))
+
+
+def test_other_concepts_are_drawn_without_a_list_of_all_free_ones(monkeypatch):
+    """Would catch work for each batch that grows with the terminology."""
+    made, terminology = sampler(loose(400), 16, siblings=0.5), loose(400)
+
+    def listed(*arguments, **options):
+        raise AssertionError("all concepts are listed for a batch")
+
+    monkeypatch.setattr(np, "setdiff1d", listed)
+    found = [concepts_of(terminology, batch) for batch in batches(made)]
+    assert len(found) == 100 and {len(set(concepts)) for concepts in found} == {8}
+
+
+@pytest.mark.parametrize("n", [10, 11, 60])
+def test_other_concepts_are_drawn_evenly(n):
+    """Would catch concepts that are preferred by their place, or by a draw that ran out of free ones."""
+    terminology = loose(n)
+    made = sampler(terminology, 20, siblings=0.5)  # 5 anchors, 5 others
+    epochs = 600 // len(made)
+    times = np.zeros(n)
+    for epoch in range(epochs):
+        for batch in batches(made, epoch):
+            concepts = concepts_of(terminology, batch)
+            assert len(set(concepts)) == 10
+            times[concepts[5:]] += 1
+    expected = epochs * len(made) * 5 / n
+    assert (np.abs(times - expected) < 5 * expected**0.5).all()
+    assert batches(made, 1) == batches(sampler(terminology, 20, siblings=0.5), 1) != batches(made, 2)
 
 
 def test_names_and_definitions_are_drawn_anew_every_epoch():

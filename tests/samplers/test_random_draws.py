@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from torch.utils.data import ConcatDataset
 
+from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.records import Definition, Parent, Record, SourceInfo, Term
 from st_biomed.samplers import (
@@ -123,6 +124,18 @@ def test_an_anchor_of_two_sources_comes_as_often_as_in_that_of_more():
     assert (
         repeats_per_concept(hierarchy, {"A": 5, "B": 3})[1] == repeats_per_concept(hierarchy, {"A": 3, "B": 5})[1] == 5
     )
+
+
+def test_a_source_that_has_no_anchor_is_not_repeated():
+    """Catches a source that gives names alone, whose number of repeats would do nothing."""
+    records: list[Record | SourceInfo] = [SourceInfo("A", "A"), SourceInfo("B", "B"), SourceInfo("C", "C")]
+    records += [Term(f"X:{i}", f"name {i}", source="A") for i in range(3)]
+    records += [Term(f"X:{i}", f"other {i}", source="B") for i in range(3)]
+    records += [Parent("X:1", "X:0", "A"), Parent("X:2", "X:0", "C")]
+    hierarchy = Hierarchy(Terminology.from_records(records, SourceInfo("X", "X")))
+    assert repeats_per_concept(hierarchy, {"A": 5, "C": 2}).tolist() == [5, 5, 2]
+    with pytest.raises(InputError, match="must name sources with parents, found 'B', which has none"):
+        repeats_per_concept(hierarchy, {"A": 5, "B": 2})
 
 
 def test_rows_beyond_the_groups_are_of_the_source_of_an_anchor_of_their_batch():

@@ -227,6 +227,7 @@ def test_numbers_take_no_more_room_than_they_need():
     ("options", "message"),
     [
         ({"relations": False, "parents": False}, "relations and parents: one of them is needed for a graph"),
+        ({"shuffle_seed": -1}, "shuffle_seed must be an integer of at least 0 or None, found -1"),
         ({"languages": ["fr"]}, r"languages: no name has the language 'fr'; there are \['en', 'it'\]"),
         (
             {"groups": {"neer": "RO"}},

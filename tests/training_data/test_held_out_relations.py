@@ -68,3 +68,5 @@ def test_drawn_concepts_are_those_of_as_many_relations():
         draw_related(chained, 1)
     with pytest.raises(InputError, match="n must be an integer of at least 0, found -1"):
         draw_related(whole, -1)
+    with pytest.raises(InputError, match="seed must be an integer of at least 0, found -1"):
+        draw_related(whole, 1, seed=-1)

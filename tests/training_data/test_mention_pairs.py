@@ -89,6 +89,13 @@ def test_ambiguous_mentions_are_counted_and_join_no_names():
     }
 
 
+def test_occurrences_that_share_a_concept_keep_all_of_their_own():
+    """Catches concepts that are lost because another occurrence of the text has fewer."""
+    alone, both = {("mo", "flumpa disease"), ("mo", "Flumpa")}, {("mo", "terkia")}
+    assert pairs(mention("mo", "Z:1"), mention("mo", "Z:1,Z:3")) == alone | both
+    assert pairs(mention("mo", "Z:1"), mention("mo", "Z:1,Z:9")) == alone
+
+
 def test_nothing_to_pair_is_refused():
     with pytest.raises(InputError, match="zorb: no split 'dev'"):
         mention_pairs(dataset(), ["dev"])

@@ -75,6 +75,19 @@ def test_relations_are_drawn_apart_from_each_other():
     assert both[len(both) - len(alone) :] == alone[:]
 
 
+def test_the_pairs_of_every_relation_are_those_of_its_rows():
+    """Would catch rows that are cut off, or taken from the relation before or after; relations differ in size."""
+    rng = np.random.default_rng(0)
+    triples = {(a, f"r{relation}", b) for a, relation, b in rng.integers([N, 5, N], size=(60, 3)).tolist() if a != b}
+    triples = {triple for triple in triples if triple[1] != "r3"} | {(0, "r3", 1)}
+    terminology = make(*sorted(triples, key=lambda triple: rng.random()), names=1)
+    for relation in sorted({relation for _, relation, _ in triples}):
+        expected = {(CODES[a], CODES[b]) for a, name, b in triples if name == relation}
+        assert concept_pairs(relation_pairs(terminology, [relation])) == Counter(expected)
+    every = Counter((CODES[a], CODES[b]) for a, _, b in triples)
+    assert concept_pairs(relation_pairs(terminology)) == every
+
+
 def test_inverse_relations_can_be_drawn_once():
     terminology = make((0, "isa", 1), (1, "inverse_isa", 0), (2, "isa", 3))
     assert concept_pairs(relation_pairs(terminology)).keys() == {("X:0", "X:1"), ("X:1", "X:0"), ("X:2", "X:3")}
@@ -107,8 +120,11 @@ def test_what_teaches_nothing_is_left_out_and_counted():
     ("arguments", "message"),
     [
         ({"relations": ["treat"]}, r"unknown relation 'treat'.*did you mean 'treats'"),
-        ({"max_concept_pairs": 0}, "max_concept_pairs must be at least 1, found 0"),
-        ({"names_per_pair": -1}, "names_per_pair must be at least 1, found -1"),
+        ({"relations": []}, "relations must be the names of at least one relation, or None for all, found none"),
+        ({"max_concept_pairs": 0}, "max_concept_pairs must be an integer of at least 1, found 0"),
+        ({"max_concept_pairs": 2.5}, "max_concept_pairs must be an integer of at least 1, found 2.5"),
+        ({"names_per_pair": -1}, "names_per_pair must be an integer of at least 1, found -1"),
+        ({"seed": -1}, "seed must be an integer of at least 0, found -1"),
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):

@@ -1,0 +1,72 @@
+"""The options of all kinds of batches: the attributes of their plan, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from st_biomed.errors import InputError
+from st_biomed.samplers import (
+    DefinitionBatches,
+    GraphBatches,
+    HardNegativeBatches,
+    HardNegativePlan,
+    HierarchyBatches,
+    SynonymBatches,
+)
+from st_biomed.samplers.batch_factories import TerminologyBatches
+from st_biomed.terminology import Terminology
+
+TOY = Terminology.read("toy", definitions=True)
+PLANNED: dict[type[TerminologyBatches], dict[str, Any]] = {
+    DefinitionBatches: {"siblings": 0.5},
+    GraphBatches: {"max_pairs_per_concept": 3, "pivot_language": None},
+    HardNegativeBatches: {"prototypes": 2, "neighbors": 5, "candidate_sources": ("TOY",)},
+    HierarchyBatches: {"partners": (1, 2), "names_per_partner": 2},
+    SynonymBatches: {"max_pairs_per_concept": 3},
+}
+
+
+def test_every_kind_of_batches_is_tested():
+    assert set(PLANNED) == set(TerminologyBatches.__subclasses__())
+
+
+@pytest.mark.parametrize("kind", PLANNED, ids=lambda kind: kind.__name__)
+def test_batches_take_the_attributes_of_their_plan(kind: type[TerminologyBatches]):
+    """Would catch an option that gets lost, and batches that take the plan as a whole alone."""
+    made = kind.of(TOY, **PLANNED[kind])
+    plan = getattr(made, "plan", made)
+    assert isinstance(plan, kind.plan_class)
+    assert {name: getattr(plan, name) for name in PLANNED[kind]} == PLANNED[kind]
+
+
+@pytest.mark.parametrize("name", ["max_pairs", "rows", "distance"])
+@pytest.mark.parametrize("kind", PLANNED, ids=lambda kind: kind.__name__)
+def test_an_unknown_option_is_one_line_with_the_allowed_ones(kind: type[TerminologyBatches], name: str):
+    """Would catch a traceback of a constructor, which names what a person cannot give as well."""
+    allowed = ", ".join(sorted(repr(attribute.name) for attribute in fields(kind.plan_class)))
+    with pytest.raises(InputError) as error:
+        kind.of(TOY, **{name: 3})
+    assert str(error.value).startswith(f"unknown option of {kind.__name__} {name!r}: allowed are {allowed}")
+    assert "\n" not in str(error.value)
+
+
+def test_a_plan_of_hard_negatives_is_the_same_as_its_attributes():
+    plan = HardNegativePlan(prototypes=2, neighbors=5)
+    assert HardNegativeBatches.of(TOY, plan=plan) == HardNegativeBatches.of(TOY, prototypes=2, neighbors=5)
+    assert HardNegativeBatches.of(TOY).plan == HardNegativePlan()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"plan": HardNegativePlan(), "neighbors": 5}, "either plan or its attributes .*, found plan and neighbors"),
+        ({"plan": 3}, "plan must be a HardNegativePlan, found int"),
+        ({"neighbors": 0}, "neighbors must be an integer of at least 1, found 0"),
+    ],
+)
+def test_plans_of_hard_negatives_that_cannot_be_are_refused(options: dict[str, Any], message: str):
+    with pytest.raises(InputError, match=message):
+        HardNegativeBatches.of(TOY, **options)
