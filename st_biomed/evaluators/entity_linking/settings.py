@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
@@ -14,9 +13,10 @@ from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
 from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
+from st_biomed.linking_data.open_dataset import check_linking_options
 from st_biomed.linking_data.preparation import STEPS, prepare
 from st_biomed.linking_data.preparation.names import ADDED_SPLITS
-from st_biomed.settings.keyword_options import listed
+from st_biomed.settings.keyword_options import check_types, listed
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class LinkingSettings:
             Mentions of one document are alike, so intervals over single mentions are too narrow.
 
     Raises:
-        InputError: An unknown format or step; a step whose options have another form; a step that adds the mentions of
-            a measured split to the dictionary; or ``folds`` with a dev split, which would belong to one fold.
+        InputError: An unknown format or step, or option of the format; an option of another type or form; a step that
+            adds the mentions of a measured split to the dictionary; or ``folds`` with a dev split, which would belong
+            to one fold.
     """
 
     name: str = ""
@@ -67,6 +68,11 @@ class LinkingSettings:
     def __post_init__(self) -> None:
         if self.format and self.format not in linking_names():
             raise InputError(f"{self.name}: {unknown_name('format', self.format, linking_names())}")
+        try:
+            if self.format:
+                check_linking_options(self.format, self.options)
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from None
         for step in self.steps:
             if step not in STEPS:
                 raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
@@ -82,15 +88,11 @@ class LinkingSettings:
             raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
 
     def _check_options(self, step: str, options: Any) -> None:
-        """Reject options of a step of another form than a mapping, and a path and splits that are no texts."""
+        """Reject options of a step of another form than a mapping, and of another type."""
         where = f"{self.name}: step {step}"
         if not isinstance(options, dict | None):
             raise InputError(f"{where} must have options by name, or none, found {options!r}")
-        path, splits = ((options or {}).get(option, "") for option in ("path", "splits"))
-        if not isinstance(path, str | Path):
-            raise InputError(f"{where}: path must be text, found {path!r}")
-        if not all(isinstance(split, str) for split in (splits if isinstance(splits, list | tuple) else [splits])):
-            raise InputError(f"{where}: splits must be texts, found {splits!r}")
+        check_types(where, STEPS[step], options or {})
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
