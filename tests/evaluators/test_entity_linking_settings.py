@@ -148,7 +148,11 @@ def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read()
         ("add_mentions", {"splits": ["train", 3]}, "step add_mentions: splits must be texts, found"),
         ("correct_spelling", {"path": 5}, "step correct_spelling: path must be text, found 5"),
         ("refine", {"seen": 3}, "step refine: seen must be texts, found 3$"),
-        ("merge_names", {"ignore_case": "maybe"}, "step merge_names: ignore_case must be true or false, found 'maybe'$"),
+        (
+            "merge_names",
+            {"ignore_case": "maybe"},
+            "step merge_names: ignore_case must be true or false, found 'maybe'$",
+        ),
     ],
 )
 def test_options_of_a_step_of_another_form_are_refused(step: str, options: object, message: str):
@@ -168,7 +172,10 @@ def test_options_of_a_step_of_another_form_are_refused(step: str, options: objec
         ({"format": "folds", "fold": "one"}, "linking format 'folds': fold must be a whole number, found 'one'$"),
         ({"format": "folds", "fold": True}, "linking format 'folds': fold must be a whole number, found True$"),
         ({"format": "folds", "columns": 3}, "linking format 'folds': columns must be texts, found 3$"),
-        ({"format": "folds", "columns": ["id", 1]}, r"linking format 'folds': columns must be texts, found \['id', 1\]$"),
+        (
+            {"format": "folds", "columns": ["id", 1]},
+            r"linking format 'folds': columns must be texts, found \['id', 1\]$",
+        ),
         ({"format": "folds", "quoted": "yes"}, "linking format 'folds': quoted must be true or false, found 'yes'$"),
         ({"format": "mantra", "language": False}, "linking format 'mantra': language must be text, found False$"),
     ],

@@ -32,7 +32,9 @@ def test_the_relations_with_enough_pairs_are_measured(monkeypatch):
     train, test = held_out(GLANDS)
     assert train.relations.num_rows == 0 and len(times) == 1
     assert list(test.positives) == ["near"] and test.missing == {"part_of": 1} and test.name == NAME
-    expected = RelationEvaluator.from_terminology(GLANDS, None, RelationDrawSettings(min_pairs=4, seed=3), concepts=ALL)
+    expected = RelationEvaluator.from_terminology(
+        GLANDS, None, RelationDrawSettings(min_pairs=4, seed=3), concepts=ALL
+    )
     assert test.pairs_digest == expected.pairs_digest and test.drawn == expected.drawn
 
 

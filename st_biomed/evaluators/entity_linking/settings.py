@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
@@ -10,7 +10,7 @@ from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved, source_names
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
-from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
+from st_biomed.linking_data import LinkingDataset, LinkingDictionary, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
 from st_biomed.linking_data.open_dataset import check_linking_options
@@ -102,8 +102,8 @@ class LinkingSettings:
         Raises:
             InputError: Invalid files, or ``by_document`` and mentions without a document.
         """
-        raw = [self.open(fold) for fold in self.folds] or [self.open()]
-        measured = {self.name: [self.prepared(dataset) for dataset in raw]}
+        raw = self._opened()
+        measured = {self.name: _with_one_dictionary([self.prepared(dataset) for dataset in raw])}
         if self.steps and self.raw:
             measured = {f"{self.name}_raw": raw, **measured}
         found: list[EntityLinkingEvaluator | FoldsEvaluator] = []
@@ -145,8 +145,18 @@ class LinkingSettings:
         read = [dictionary] if dictionary and is_terminology(resolved(dictionary)) else []
         return [dataset, f"{dataset}_DICTIONARY", *source_names(read)]
 
-    def open(self, fold: int | None = None) -> LinkingDataset:
+    def _opened(self) -> list[LinkingDataset]:
+        """The data set, or its folds, whose dictionary is read once unless each fold has names of its own."""
+        first = self.open(self.folds[0] if self.folds else None)
+        read = first if self.dictionary else None
+        return [first, *(self.open(fold, read) for fold in self.folds[1:])]
+
+    def open(self, fold: int | None = None, read: LinkingDataset | None = None) -> LinkingDataset:
         """The data set as distributed, before any step; with several folds, one of them.
+
+        Args:
+            fold: Its number.
+            read: Another fold, whose dictionary is that of this one; by default the dictionary is read.
 
         Raises:
             InputError: Invalid files, or a dictionary without any id of the mentions.
@@ -154,9 +164,13 @@ class LinkingSettings:
         for path in (self.path, self.dictionary):
             if path and ":" not in path and not data_path(path).exists() and not is_terminology(path):
                 raise InputError(f"{self.name}: {path} is neither here nor in the data folder of {DATA_VARIABLE}")
-        dictionary = resolved(self.dictionary) if self.dictionary else None
+        dictionary: LinkingDictionary | str | None = resolved(self.dictionary) if self.dictionary else None
+        if read is not None:
+            dictionary = read.dictionary
         options = self.options if fold is None else {**self.options, "fold": fold}
         dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
+        if read is not None:
+            dataset = replace(dataset, tallies={**dataset.tallies, "dictionary": read.tallies["dictionary"]})
         wanted = [
             identifier for mentions in dataset.mentions.values() for mention in mentions for identifier in mention.ids
         ]
@@ -174,6 +188,14 @@ class LinkingSettings:
             for step, options in self.steps.items()
         }
         return prepare(dataset, steps)
+
+
+def _with_one_dictionary(datasets: list[LinkingDataset]) -> list[LinkingDataset]:
+    """The data sets with equal dictionaries as one, as far as their steps left them equal."""
+    if len(datasets) == 1:
+        return datasets
+    known: dict[str, LinkingDictionary] = {}
+    return [replace(each, dictionary=known.setdefault(each.dictionary.digest, each.dictionary)) for each in datasets]
 
 
 def dev_evaluator(

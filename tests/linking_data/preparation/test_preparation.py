@@ -213,7 +213,11 @@ def test_bad_steps_are_refused(steps: Any, message: str) -> None:
         ("refine", {"seen": 3}, "step 'refine': seen must be texts, found 3"),
         ("refine", {"seen": ["train", 3]}, r"step 'refine': seen must be texts, found \['train', 3\]"),
         ("refine", {"split": ["test"]}, r"step 'refine': split must be text, found \['test'\]"),
-        ("merge_names", {"ignore_case": "maybe"}, "step 'merge_names': ignore_case must be true or false, found 'maybe'"),
+        (
+            "merge_names",
+            {"ignore_case": "maybe"},
+            "step 'merge_names': ignore_case must be true or false, found 'maybe'",
+        ),
         ("merge_names", {"ignore_case": 1}, "step 'merge_names': ignore_case must be true or false, found 1"),
     ],
 )
