@@ -59,12 +59,19 @@ def source_names(sources: Sequence[str]) -> list[str]:
     return _NAMES.get(opened, [])
 
 
-def _version(source: str) -> tuple[tuple[str, int, int], ...]:
-    """What tells the files of a source, and of its options, from others of the same name, here or in another folder."""
+def _version(source: str) -> tuple[tuple[str, int, int, int], ...]:
+    """What tells the files of a source, and of its options, from others of the same name, here or in another folder.
+
+    A folder is all files below it.
+    """
     place, _, options = source.partition("?")
     named = [place.rpartition(":")[2], *(option.partition("=")[2] for option in options.split("&"))]
     paths = [Path(name) for name in named if name and os.path.exists(name)]
-    return tuple((str(path.resolve()), (found := path.stat()).st_ino, found.st_mtime_ns) for path in paths)
+    inside = [file for path in paths if path.is_dir() for file in sorted(path.rglob("*")) if file.is_file()]
+    return tuple(
+        (str(path.resolve()), (found := path.stat()).st_ino, found.st_mtime_ns, found.st_size)
+        for path in [*paths, *inside]
+    )
 
 
 _NAMES: dict[tuple[tuple[str, ...], tuple[object, ...]], list[str]] = {}

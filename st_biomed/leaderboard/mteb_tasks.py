@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,8 @@ from st_biomed.evaluators.relatedness.evaluator import RelatednessEvaluator
 
 if TYPE_CHECKING:
     from mteb.abstasks import AbsTask
+
+logger = logging.getLogger(__name__)
 
 LANGUAGES = {
     "en": "eng-Latn",
@@ -31,9 +34,12 @@ def mteb_tasks(benchmark: Benchmark, *, language: str | None = None) -> list[Abs
     """The MTEB tasks of a benchmark; ``mteb.evaluate(model, tasks, cache=None)`` measures them offline.
 
     Relatedness becomes an STS task whose ``cosine_spearman`` is our ``spearman``. Linking becomes a retrieval task:
-    the names of the dictionary are the documents, and each part of a mention is a query. ``hit_rate_at_k`` is our
-    ``acc@k`` for mentions with one part; MTEB counts each part of a composite mention separately. The benchmark's own
-    steps read the data when a task is created, and nothing is fetched.
+    the distinct names of the dictionary are the documents, and each part of a mention is a query. ``hit_rate_at_k`` is
+    our ``acc@k`` for mentions with one part, if each name is one entry of the dictionary, as after the steps
+    ``lower_case`` and ``merge_names``. A name with several entries, such as those of two concepts, is one document that
+    is correct for each of them, while ``acc@k`` ranks its entries one after another. ``hit_rate_at_k`` is then at least
+    ``acc@k``, and a warning says so. MTEB counts each part of a composite mention separately, and orders names with equal
+    similarities in its own way. The benchmark's own steps read the data when a task is created, and nothing is fetched.
 
     Args:
         benchmark: A benchmark of the evaluator ``relatedness`` or ``entity_linking``.
@@ -58,6 +64,12 @@ def mteb_tasks(benchmark: Benchmark, *, language: str | None = None) -> list[Abs
         if isinstance(evaluator, RelatednessEvaluator):
             tasks.append(_relatedness(evaluator, benchmark, LANGUAGES[language]))
         elif isinstance(evaluator, EntityLinkingEvaluator):
+            if n := int((evaluator.names.entries.counts > 1).sum()):
+                logger.warning(
+                    "%s: hit_rate_at_k may be above acc@k, since %d of %d names have several entries in the dictionary; the "
+                    "steps lower_case and merge_names give each one entry",
+                    *(evaluator.name, n, len(evaluator.names.texts)),
+                )
             tasks.append(_linking(evaluator, benchmark, LANGUAGES[language]))
         else:
             raise InputError(f"{benchmark.name}: is a mean over folds, which no MTEB task is; name one fold")
@@ -119,7 +131,10 @@ def _linking(evaluator: EntityLinkingEvaluator, benchmark: Benchmark, language: 
 
 
 def right_names(evaluator: EntityLinkingEvaluator) -> list[np.ndarray]:
-    """The correct names of the dictionary for each part of the mentions: P arrays of their indices."""
+    """The correct names of the dictionary for each part of the mentions: P arrays of their indices.
+
+    The indices are those of ``evaluator.names.texts``. A name is correct if one of its entries is, whatever their order.
+    """
     dictionary, gold = evaluator.dataset.dictionary, evaluator.queries.gold
     entries = evaluator.names.entries
     text_of_entry = np.empty(len(dictionary), dtype=np.int64)

@@ -51,8 +51,8 @@ def read_brat(folder: Path) -> Iterator[BratDocument]:
     """Stream the documents of a folder, sorted by name; relations, events and attributes are not part of linking.
 
     Raises:
-        InputError: No such folder or no ``.ann`` file in it, an ``.ann`` file without its text, an invalid entity
-            line, a note without its entity.
+        InputError: No such folder or no ``.ann`` file in it, an ``.ann`` file without its text, an invalid or
+            repeated entity line, a note without its entity.
     """
     paths = matching(require_folder(folder), "*.ann")
     if not paths:
@@ -71,6 +71,8 @@ def _entities(path: Path) -> list[BratEntity]:
             continue
         cells = content.split("\t")
         if content[0] == "T":
+            if cells[0] in entities:
+                raise InputError(f"{path}:{line}: entity {cells[0]} is listed twice, expected one line for each id")
             entities[cells[0]] = _entity(f"{path}:{line}", cells)
         elif content[0] in "#N":
             words = cells[1].split() if len(cells) > 1 else []

@@ -44,7 +44,8 @@ def hold_out_translations(
 
     Training keeps only the pivot names of a held-out concept, so linking a translation to it must be learned from
     other concepts. Names that are also names in the pivot language, and names of several concepts, are not used: they are
-    not informative. Spellings that differ only in case or white space are one name.
+    not informative. Spellings that differ only in case or white space are one name: they are removed together, and the
+    first of them in a language, in the order of the texts, is the mention.
 
     Args:
         terminology: Names in several languages.
@@ -92,7 +93,14 @@ def hold_out_translations(
     datasets = {}
     for language in spoken:
         rows = np.flatnonzero(held & _spoken_in(terms["language"], [language]))
-        datasets[language] = _dataset(f"{name}-{language}", terminology, concept[rows], text[rows], split, dictionary)
+        pairs = np.unique(np.stack([concept[rows], text[rows]]), axis=1)
+        _, first = np.unique(np.stack([pairs[0], name_of[pairs[1]]]), axis=1, return_index=True)
+        tally = Tally()
+        tally.read(pairs.shape[1])
+        tally.keep(len(first))
+        tally.drop("other spellings of held-out names", pairs.shape[1] - len(first))
+        kept = pairs[:, np.sort(first)]
+        datasets[language] = _dataset(f"{name}-{language}", terminology, kept, split, dictionary, tally)
     return HeldOutTranslations(train, datasets)
 
 
@@ -120,18 +128,16 @@ def _languages(terminology: Terminology, asked: Sequence[str], pivot: str) -> li
 def _dataset(
     name: str,
     terminology: Terminology,
-    concepts: np.ndarray,
-    texts: np.ndarray,
+    pairs: np.ndarray,
     split: np.ndarray,
     dictionary: LinkingDictionary,
+    tally: Tally,
 ) -> LinkingDataset:
+    """The data set of concepts and texts, ``[2, N]``."""
     codes = terminology.codes
     splits: dict[str, list[Mention]] = {"dev": [], "test": []}
-    tally = Tally()
-    pairs = np.unique(np.stack([concepts, texts]), axis=1).T
-    strings = terminology.texts["text"].take(pairs[:, 1]).to_pylist()
-    for concept, string in zip(pairs[:, 0], strings):
-        tally.read_kept()
+    strings = terminology.texts["text"].take(pairs[1]).to_pylist()
+    for concept, string in zip(pairs[0], strings):
         mention = Mention(string, (frozenset((codes[concept],)),))
         splits["test" if split[concept] else "dev"].append(mention)
     for part, mentions in splits.items():

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, shown
 from st_biomed.linking_data.annotated import Corpus
 from st_biomed.linking_data.dictionaries import open_dictionary
 from st_biomed.linking_data.formats import check_options, linking_format
 from st_biomed.linking_data.gold_ids import with_prefix
 from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.records import Tally
+from st_biomed.settings.keyword_options import check_types
 from st_biomed.terminology import Terminology
 
 
@@ -41,7 +43,7 @@ def open_linking(
         ``gold ids of <split>``: distinct ids, dropped if the dictionary lacks them (named by ``missing``).
 
     Raises:
-        InputError: Unknown format or option, no dictionary, no mention, or an error in a file.
+        InputError: Unknown format or option, an option of another type, no dictionary, no mention, or an error in a file.
 
     Example:
         ::
@@ -50,7 +52,7 @@ def open_linking(
             dataset.split("test")[0]
     """
     form = linking_format(name)
-    check_options(name, options)
+    check_linking_options(name, {**options, "prefix": prefix})
     prefix = form.PREFIX if prefix is None else prefix
     tallies = {"mentions": Tally(), "dictionary": Tally()}
     corpus = form.read(Path(path), tally=tallies["mentions"], **options)
@@ -70,6 +72,19 @@ def open_linking(
     for split in dataset.mentions:
         tallies[f"gold ids of {split}"] = _coverage(dataset, split)
     return dataset
+
+
+def check_linking_options(name: str, options: Mapping[str, Any]) -> None:
+    """Reject options that :func:`open_linking` would not take: those of the format, and ``prefix``.
+
+    Raises:
+        InputError: Unknown format or option, or an option of another type.
+    """
+    own = {option: value for option, value in options.items() if option != "prefix"}
+    check_options(name, own)
+    check_types(f"linking format {name!r}", linking_format(name).read, own)
+    if not isinstance(prefix := options.get("prefix"), str | None):
+        raise InputError(f"linking format {name!r}: prefix must be text, found {shown(prefix)}")
 
 
 def _prefixed(mention: Mention, prefix: str) -> Mention:

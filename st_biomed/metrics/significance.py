@@ -62,7 +62,8 @@ class Units:
         clusters: Clusters that are drawn with all their units, e.g. the document of each mention, ``[N]``.
 
     Raises:
-        InputError: No unit, NaN, an unknown statistic, other columns than it has, or clusters of another length or with a statistic of scores.
+        InputError: No unit, NaN, an unknown statistic, other columns than it has, a unit of a mean whose count is not
+            above 0, or clusters of another length or with a statistic of scores.
 
     Example:
         >>> ours, theirs = Units("mention", np.array([1, 1, 0, 1, 0])), Units("mention", np.array([1, 0, 0, 0, 0]))
@@ -93,6 +94,8 @@ class Units:
         finite = np.isfinite(abs(rows).sum(axis=1))
         if not finite.all():
             raise InputError(f"{self.unit}s: {int((~finite).sum()):,} hold NaN or infinity")
+        if self.statistic == "mean" and (none := rows.shape[0] - int((rows[:, [1]] > 0).sum())):
+            raise InputError(f"{self.unit}s: {none:,} have a count of 0 or below, expected counts above 0")
         if self.clusters is not None:
             if self.statistic not in OF_SUMS:
                 raise InputError(f"clusters: {self.statistic} is drawn over single {self.unit}s")

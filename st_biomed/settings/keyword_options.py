@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, get_args, get_type_hints
+from collections.abc import Callable, Collection, Iterable, Mapping
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, shown, unknown_name
+
+_IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
 def keyword_options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -39,13 +42,45 @@ def listed(option: str, value: str | Iterable[str], allowed: Collection[str] | N
         allowed: The allowed members; any by default.
 
     Raises:
-        InputError: A member is not allowed.
+        InputError: A value that is no text and no texts, or a member that is not allowed.
     """
-    members = [member.strip() for member in (value.split(",") if isinstance(value, str) else value)]
+    found = value.split(",") if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    if not all(isinstance(member, str) for member in found):
+        raise InputError(f"{option} must be texts, found {shown(value)}")
+    members = [member.strip() for member in found]
     for member in members:
         if member and allowed is not None and member not in allowed:
             raise unknown_name(option, member, allowed)
     return tuple(dict.fromkeys(filter(None, members)))
+
+
+def check_types(whose: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+    """Reject options of another type than the function declares; unknown options are not checked.
+
+    Args:
+        whose: The owner of the options, e.g. ``"step 'refine'"``.
+
+    Raises:
+        InputError: With the type.
+    """
+    known, hints = keyword_options(function), get_type_hints(function)
+    for option, value in options.items():
+        if option not in known:
+            continue
+        kinds = get_args(hints[option]) if get_origin(hints[option]) in (Union, UnionType) else (hints[option],)
+        if not any(_fits(value, kind) for kind in kinds):
+            texts = "texts" if any(get_origin(kind) is Iterable for kind in kinds) else "text"
+            raise InputError(f"{whose}: {option} must be {_IN_WORDS.get(kinds[0], texts)}, found {shown(value)}")
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    """Whether a value has a type that an option declares; members of an iterator are not looked at."""
+    if get_origin(kind) is Iterable:
+        texts = not isinstance(value, Collection) or all(isinstance(member, str) for member in value)
+        return isinstance(value, Iterable) and not isinstance(value, str | bytes) and texts
+    if isinstance(value, bool) and kind in (int, float):
+        return False
+    return isinstance(value, int | float if kind is float else kind)
 
 
 def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "option") -> dict[str, Any]:

@@ -26,6 +26,7 @@ from st_biomed.evaluators.relatedness.settings import RelatednessSettings
 from st_biomed.evaluators.tree.settings import TreeSettings
 from st_biomed.terminology import Terminology
 
+READERS = Path(__file__).parents[1] / "fixtures" / "readers"
 TEXT = """
 name: zorb
 title: Invented pairs
@@ -183,6 +184,17 @@ def test_the_files_of_options_are_looked_for_below_the_folder_of_data(data: Path
     (data / "names.csv").write_text("code,name\nX1,flumpa\nX2,terk\n")
     again = open_terminology(["parent_child:map.csv?strings=names.csv&name=ZORB"])
     assert sorted(again.strings) == ["flumpa", "terk"], "the file of an option was written anew"
+
+
+def test_a_folder_is_read_again_when_a_file_in_it_changes(data: Path):
+    """Catches the figures of an earlier edition, which was written anew in place below the folder of a reader."""
+    shutil.copytree(READERS / "rxnorm", data / "rxnorm")
+    first = open_terminology(["rxnorm:rxnorm"])
+    assert open_terminology(["rxnorm:rxnorm"]) is first
+    file = next((data / "rxnorm").rglob("RXNCONSO.RRF"))
+    file.write_text(file.read_text().replace("mimpicol", "mimpinol"))
+    again = open_terminology(["rxnorm:rxnorm"])
+    assert again.digest != first.digest and not [name for name in again.strings if "mimpicol" in name]
 
 
 def test_a_terminology_of_one_name_is_that_of_the_folder_where_it_is_asked_for(

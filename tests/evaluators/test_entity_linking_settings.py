@@ -10,6 +10,7 @@ from sentence_transformers import SentenceTransformer
 from st_biomed.errors import InputError
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
+from st_biomed.linking_data import open_linking
 from st_biomed.linking_data.held_out_names import hold_out_names
 from st_biomed.terminology import Terminology
 
@@ -146,12 +147,47 @@ def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read()
         ("add_mentions", {"splits": 5}, "step add_mentions: splits must be texts, found 5"),
         ("add_mentions", {"splits": ["train", 3]}, "step add_mentions: splits must be texts, found"),
         ("correct_spelling", {"path": 5}, "step correct_spelling: path must be text, found 5"),
+        ("refine", {"seen": 3}, "step refine: seen must be texts, found 3$"),
+        (
+            "merge_names",
+            {"ignore_case": "maybe"},
+            "step merge_names: ignore_case must be true or false, found 'maybe'$",
+        ),
     ],
 )
 def test_options_of_a_step_of_another_form_are_refused(step: str, options: object, message: str):
     """Catches a traceback from a file of settings."""
     with pytest.raises(InputError, match=f"^zorb: {message}"):
         LinkingSettings("zorb", "tsv", steps={step: options}, dev="")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dictionary": "x"}, "linking format 'tsv' takes no options, found 'dictionary'$"),
+        ({"path": "x"}, "linking format 'tsv' takes no options, found 'path'$"),
+        ({"name": "x"}, "linking format 'tsv' takes no options, found 'name'$"),
+        ({"tally": 1}, "linking format 'tsv' takes no options, found 'tally'$"),
+        ({"prefix": 3}, "linking format 'tsv': prefix must be text, found 3$"),
+        ({"format": "folds", "fold": "one"}, "linking format 'folds': fold must be a whole number, found 'one'$"),
+        ({"format": "folds", "fold": True}, "linking format 'folds': fold must be a whole number, found True$"),
+        ({"format": "folds", "columns": 3}, "linking format 'folds': columns must be texts, found 3$"),
+        (
+            {"format": "folds", "columns": ["id", 1]},
+            r"linking format 'folds': columns must be texts, found \['id', 1\]$",
+        ),
+        ({"format": "folds", "quoted": "yes"}, "linking format 'folds': quoted must be true or false, found 'yes'$"),
+        ({"format": "mantra", "language": False}, "linking format 'mantra': language must be text, found False$"),
+    ],
+)
+def test_options_of_a_format_of_another_form_are_refused(options: dict[str, object], message: str):
+    """Catches a traceback from a file of settings, and a prefix that is nobody's."""
+    name = str(options.pop("format", "tsv"))
+    with pytest.raises(InputError, match=f"^zorb: {message}"):
+        LinkingSettings("zorb", name, options=options)
+    if not {"dictionary", "path", "name"} & set(options):
+        with pytest.raises(InputError, match=f"^{message}"):
+            open_linking(name, "nowhere", **options)
 
 
 def test_options_of_a_step_may_be_paths_and_tuples():

@@ -11,7 +11,7 @@ from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator
 from st_biomed.evaluators.entity_linking.folds import mean_of_folds
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
-from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention
+from st_biomed.linking_data import LinkingDataset, LinkingDictionary, Mention, open_dataset
 from st_biomed.records import SourceInfo
 from tests.contracts.evaluator_contract import EvaluatorContract
 
@@ -70,6 +70,31 @@ def test_every_fold_counts_the_same(folder: Path) -> None:
     assert (metrics["zorb_acc@2"], metrics["zorb_n_mentions"]) == (1, 5)
     assert evaluator.headline == {"acc@1": "zorb_acc@1", "acc@2": "zorb_acc@2"}
     assert len(evaluator.get_config_dict()["folds"]) == 2
+
+
+def test_the_dictionary_of_all_folds_is_read_and_kept_once(folder: Path, monkeypatch) -> None:
+    """Catches a terminology of a million names that is read for each fold, and held in memory as often."""
+    (folder / "names.txt").write_text("X1||aa\nX2||bb\nX2||bb\nX2||Bb\n")
+    options = {key: value for key, value in OPTIONS.items() if key != "names"}
+    settings = LinkingSettings(
+        "zorb", "folds", str(folder), str(folder / "names.txt"), options, {"lower_case": {}}, dev="", folds=[0, 1]
+    )
+    alone = [settings.open(fold) for fold in settings.folds]
+    read, opened = open_dataset.open_dictionary, []
+    monkeypatch.setattr(
+        open_dataset, "open_dictionary", lambda source, **named: opened.append(source) or read(source, **named)
+    )
+    for evaluator in settings.evaluators():
+        first, second = (fold.dataset for fold in evaluator.folds)
+        assert first.dictionary is second.dictionary and len(first.dictionary) == 3
+        assert first.tallies["dictionary"] == second.tallies["dictionary"]
+        assert first.split("test") != second.split("test")
+    assert len(opened) == 1
+    raw = settings.evaluators()[0]
+    counts = [str(dataset.tallies["dictionary"]) for dataset in (*alone, *(fold.dataset for fold in raw.folds))]
+    assert len(set(counts)) == 1, "the counts of a fold do not depend on the others"
+    own, other = (fold.dataset.dictionary for fold in protocol(folder).evaluators()[0].folds)
+    assert own.names == other.names == ["aa", "bb"], "the names of each fold are in its own file"
 
 
 def test_documents_are_drawn_when_asked() -> None:

@@ -99,3 +99,19 @@ def test_a_name_of_two_concepts_in_another_spelling_is_not_used():
     mentions = {mention.text for split in ("dev", "test") for mention in held.datasets["it"].split(split)}
     assert mentions == {f"{word} {c}" for word in ("flumpi", "flumpino") for c in range(20)}
     assert {name for _, name in spelled} <= set(held.train.strings)
+
+
+def test_a_name_in_several_spellings_is_measured_once():
+    """Catches a name that counts twice in a language for its capitals, and a spelling of it left in training."""
+    spelled = ["Flumpi 3", "flumpi  3", "FLUMPO 3"]
+    records = [*RECORDS, *(Term("S:03", name, "synonym", "it") for name in spelled)]
+    held = hold_out_translations(
+        Terminology.from_records(records, SourceInfo("S", "S")), n_dev=8, n_test=12, prefix="S:"
+    )
+    mentions = [mention.text for split in ("dev", "test") for mention in held.datasets["it"].split(split)]
+    expected = {f"{word} {c}" for word in ("flumpi", "flumpino") for c in range(20)}
+    assert len(mentions) == 41 and set(mentions) == expected - {"flumpi 3"} | {"Flumpi 3", "FLUMPO 3"}
+    (tally,) = held.datasets["it"].tallies.values()
+    assert (tally.n_read, tally.n_kept, tally.dropped) == (43, 41, {"other spellings of held-out names": 2})
+    assert len(held.datasets["es"].split("dev")) + len(held.datasets["es"].split("test")) == 20
+    assert not set(spelled) & set(held.train.strings)

@@ -66,3 +66,13 @@ def test_bad_sparse_numbers_are_refused():
         Units("concept", np.ones(4)).interval(seed=-1)
     with pytest.raises(InputError, match="18 and 16 columns"):
         units(numbers(1), sparse=True).compare(units(numbers(1)[:, :16], sparse=True))
+
+
+@pytest.mark.parametrize("form", [np.array, csr_array])
+def test_a_unit_of_a_mean_counts(form):
+    """Catches an interval that is NaN because some draws are of units without a count alone."""
+    assert Units("pair", form([[1.0, 1], [0, 2]])).value == pytest.approx(1 / 3)
+    for count in (0, -1):
+        with pytest.raises(InputError, match="^pairs: 1 have a count of 0 or below, expected counts above 0$"):
+            Units("pair", form([[1.0, 1], [0, count]]))
+    assert Units("pair", form([[1.0, 1], [0, 0]]), "macro_mean").interval(n_resamples=20).low == 0

@@ -7,20 +7,15 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from st_biomed.csr import CSR, position_in_row
 from st_biomed.errors import InputError, check_name
-from st_biomed.linking_data.records import Mention
+from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary, Mention
 from st_biomed.linking_data.resemblance import near_any
 from st_biomed.metrics.linking_gold import Gold, gold_of_mentions
 from st_biomed.neighbors import SIMILARITIES
-
-if TYPE_CHECKING:
-    from st_biomed.linking_data.resemblance import near_any
-from st_biomed.linking_data.records import LinkingDataset, LinkingDictionary
 
 RANK_UNITS = ("name", "concept")
 _ROWS = 8192  # strings whose texts become entries at once

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
 from st_biomed.errors import InputError, unknown_name
@@ -11,12 +10,13 @@ from st_biomed.evaluators.base import EvaluatorOptions
 from st_biomed.evaluators.data_folder import DATA_VARIABLE, data_path, resolved, source_names
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
-from st_biomed.linking_data import LinkingDataset, linking_names, open_linking
+from st_biomed.linking_data import LinkingDataset, LinkingDictionary, linking_names, open_linking
 from st_biomed.linking_data.dictionaries import TERMINOLOGY, is_terminology
 from st_biomed.linking_data.formats import linking_format
+from st_biomed.linking_data.open_dataset import check_linking_options
 from st_biomed.linking_data.preparation import STEPS, prepare
 from st_biomed.linking_data.preparation.names import ADDED_SPLITS
-from st_biomed.settings.keyword_options import listed
+from st_biomed.settings.keyword_options import check_types, listed
 
 
 @dataclass(frozen=True)
@@ -45,8 +45,9 @@ class LinkingSettings:
             Mentions of one document are alike, so intervals over single mentions are too narrow.
 
     Raises:
-        InputError: An unknown format or step; a step whose options have another form; a step that adds the mentions of
-            a measured split to the dictionary; or ``folds`` with a dev split, which would belong to one fold.
+        InputError: An unknown format or step, or option of the format; an option of another type or form; a step that
+            adds the mentions of a measured split to the dictionary; or ``folds`` with a dev split, which would belong
+            to one fold.
     """
 
     name: str = ""
@@ -67,6 +68,11 @@ class LinkingSettings:
     def __post_init__(self) -> None:
         if self.format and self.format not in linking_names():
             raise InputError(f"{self.name}: {unknown_name('format', self.format, linking_names())}")
+        try:
+            if self.format:
+                check_linking_options(self.format, self.options)
+        except InputError as error:
+            raise InputError(f"{self.name}: {error}") from None
         for step in self.steps:
             if step not in STEPS:
                 raise InputError(f"{self.name}: {unknown_name('step', step, STEPS)}")
@@ -82,15 +88,11 @@ class LinkingSettings:
             raise InputError(f"{self.name}: folds are for testing only; set dev: '' for no split in training")
 
     def _check_options(self, step: str, options: Any) -> None:
-        """Reject options of a step of another form than a mapping, and a path and splits that are no texts."""
+        """Reject options of a step of another form than a mapping, and of another type."""
         where = f"{self.name}: step {step}"
         if not isinstance(options, dict | None):
             raise InputError(f"{where} must have options by name, or none, found {options!r}")
-        path, splits = ((options or {}).get(option, "") for option in ("path", "splits"))
-        if not isinstance(path, str | Path):
-            raise InputError(f"{where}: path must be text, found {path!r}")
-        if not all(isinstance(split, str) for split in (splits if isinstance(splits, list | tuple) else [splits])):
-            raise InputError(f"{where}: splits must be texts, found {splits!r}")
+        check_types(where, STEPS[step], options or {})
 
     def evaluators(
         self, *, as_published: bool = False, **options: Unpack[EvaluatorOptions]
@@ -100,8 +102,8 @@ class LinkingSettings:
         Raises:
             InputError: Invalid files, or ``by_document`` and mentions without a document.
         """
-        raw = [self.open(fold) for fold in self.folds] or [self.open()]
-        measured = {self.name: [self.prepared(dataset) for dataset in raw]}
+        raw = self._opened()
+        measured = {self.name: _with_one_dictionary([self.prepared(dataset) for dataset in raw])}
         if self.steps and self.raw:
             measured = {f"{self.name}_raw": raw, **measured}
         found: list[EntityLinkingEvaluator | FoldsEvaluator] = []
@@ -143,8 +145,18 @@ class LinkingSettings:
         read = [dictionary] if dictionary and is_terminology(resolved(dictionary)) else []
         return [dataset, f"{dataset}_DICTIONARY", *source_names(read)]
 
-    def open(self, fold: int | None = None) -> LinkingDataset:
+    def _opened(self) -> list[LinkingDataset]:
+        """The data set, or its folds, whose dictionary is read once unless each fold has names of its own."""
+        first = self.open(self.folds[0] if self.folds else None)
+        read = first if self.dictionary else None
+        return [first, *(self.open(fold, read) for fold in self.folds[1:])]
+
+    def open(self, fold: int | None = None, read: LinkingDataset | None = None) -> LinkingDataset:
         """The data set as distributed, before any step; with several folds, one of them.
+
+        Args:
+            fold: Its number.
+            read: Another fold, whose dictionary is that of this one; by default the dictionary is read.
 
         Raises:
             InputError: Invalid files, or a dictionary without any id of the mentions.
@@ -152,9 +164,13 @@ class LinkingSettings:
         for path in (self.path, self.dictionary):
             if path and ":" not in path and not data_path(path).exists() and not is_terminology(path):
                 raise InputError(f"{self.name}: {path} is neither here nor in the data folder of {DATA_VARIABLE}")
-        dictionary = resolved(self.dictionary) if self.dictionary else None
+        dictionary: LinkingDictionary | str | None = resolved(self.dictionary) if self.dictionary else None
+        if read is not None:
+            dictionary = read.dictionary
         options = self.options if fold is None else {**self.options, "fold": fold}
         dataset = open_linking(self.format, data_path(self.path), dictionary=dictionary, **options)
+        if read is not None:
+            dataset = replace(dataset, tallies={**dataset.tallies, "dictionary": read.tallies["dictionary"]})
         wanted = [
             identifier for mentions in dataset.mentions.values() for mention in mentions for identifier in mention.ids
         ]
@@ -172,6 +188,14 @@ class LinkingSettings:
             for step, options in self.steps.items()
         }
         return prepare(dataset, steps)
+
+
+def _with_one_dictionary(datasets: list[LinkingDataset]) -> list[LinkingDataset]:
+    """The data sets with equal dictionaries as one, as far as their steps left them equal."""
+    if len(datasets) == 1:
+        return datasets
+    known: dict[str, LinkingDictionary] = {}
+    return [replace(each, dictionary=known.setdefault(each.dictionary.digest, each.dictionary)) for each in datasets]
 
 
 def dev_evaluator(

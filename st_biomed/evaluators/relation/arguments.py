@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.evaluators.base import EvaluatorOptions
-from st_biomed.evaluators.relation.draw import RelationDrawSettings
+from st_biomed.evaluators.relation.draw import RelationDrawSettings, draw_relation_pairs
 from st_biomed.evaluators.relation.evaluator import RelationEvaluator
 from st_biomed.evaluators.relation.settings import LISTS
 from st_biomed.settings.checks import COUNT, SIZE, about, one_of
@@ -25,7 +25,8 @@ class HeldOutRelations(NamedTuple):
 
     Attributes:
         train: Without any relation of a held-out concept.
-        test: Measures pairs of held-out concepts; ``None`` if no relation has enough of them.
+        test: Measures pairs of held-out concepts; ``None`` without a list of relations if none
+            has enough of them.
     """
 
     train: Terminology
@@ -78,21 +79,14 @@ class RelationArguments:
         chosen = held_out | of_drawn
         train = without_relations_of(train, whole.concepts["code"].filter(pa.array(chosen)).to_pylist())
         relations = LISTS[self.relation_list] if self.relation_list else None
-        if relations is None and _most_pairs(whole, chosen) < self.least_relation_pairs:
-            return HeldOutRelations(train, None)
-        draw = RelationDrawSettings(min_pairs=self.least_relation_pairs, seed=seed)
+        least = self.least_relation_pairs
+        draw = RelationDrawSettings(min_pairs=least, seed=seed)
         options["name"] = NAME
-        return HeldOutRelations(
-            train, RelationEvaluator.from_terminology(whole, relations, draw, concepts=chosen, **options)
-        )
-
-
-def _most_pairs(terminology: Terminology, chosen: np.ndarray) -> int:
-    """The number of pairs of chosen concepts of the relation with most of them."""
-    rows = terminology.relations
-    head, tail = (rows[end].to_numpy().astype(np.int64) for end in ("head", "tail"))
-    inside = chosen[head] & chosen[tail] & (head != tail)
-    relation = rows["relation"].unify_dictionaries().combine_chunks().indices.to_numpy()[inside].astype(np.int64)
-    pair = np.minimum(head, tail)[inside] * terminology.n_concepts + np.maximum(head, tail)[inside]
-    distinct = np.unique(np.stack([relation, pair]), axis=1)
-    return int(np.bincount(distinct[0]).max(initial=0))
+        if relations is not None:
+            test = RelationEvaluator.from_terminology(whole, relations, draw, concepts=chosen, **options)
+            return HeldOutRelations(train, test)
+        if not whole.relations.num_rows or (chosen & whole.has_name).sum() < 2:
+            return HeldOutRelations(train, None)  # there is no pair to draw
+        pairs = draw_relation_pairs(whole, None, draw, concepts=chosen)
+        enough = any(len(related) >= least for related in pairs.positives.values())
+        return HeldOutRelations(train, RelationEvaluator.from_drawn(pairs, None, least, **options) if enough else None)

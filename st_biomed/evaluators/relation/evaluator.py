@@ -14,7 +14,12 @@ import numpy as np
 from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
-from st_biomed.evaluators.relation.draw import AS_HIPRBERT, RelationDrawSettings, draw_relation_pairs
+from st_biomed.evaluators.relation.draw import (
+    AS_HIPRBERT,
+    DrawnRelationPairs,
+    RelationDrawSettings,
+    draw_relation_pairs,
+)
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.relation.text_pairs import TextPairs, unordered_pairs
 from st_biomed.metrics.cosine import cosine_of_pairs
@@ -179,14 +184,15 @@ class RelationEvaluator(EmbeddingEvaluator):
             InputError: An error of the draw or of the class.
         """
         drawn = draw_relation_pairs(terminology, relations, draw, concepts=concepts)
-        evaluator = cls(
-            drawn.positives,
-            drawn.negatives,
-            nulls=drawn.nulls,
-            relations=None if relations is None else list(relations),
-            min_pairs=draw.min_pairs,
-            **options,
-        )
+        return cls.from_drawn(drawn, None if relations is None else list(relations), draw.min_pairs, **options)
+
+    @classmethod
+    def from_drawn(
+        cls, drawn: DrawnRelationPairs, relations: Sequence[str] | None = None, min_pairs: int = 1, **options: Any
+    ) -> RelationEvaluator:
+        """An evaluator from pairs that were drawn; the other arguments are those of the class, and its error."""
+        pairs = drawn.positives, drawn.negatives
+        evaluator = cls(*pairs, nulls=drawn.nulls, relations=relations, min_pairs=min_pairs, **options)
         if drawn.unknown:
             logger.warning("%s: no such relations: %s", evaluator.name or "relation", _shown(drawn.unknown))
         evaluator.missing |= dict.fromkeys(drawn.unknown, 0)
@@ -260,9 +266,7 @@ class RelationEvaluator(EmbeddingEvaluator):
         negatives, n_groups = self.negatives, len(set(self.groups.values()))
         return {
             "pairs": {name: len(rows) for name, rows in self.positives.items()},
-            "negatives": {name: len(r) for name, r in negatives.items()}
-            if isinstance(negatives, dict)
-            else len(negatives),
+            "negatives": {k: len(v) for k, v in negatives.items()} if isinstance(negatives, dict) else len(negatives),
             "missing": self.missing,
             "excluded": self.n_excluded,
             "resampling": units_of_relations(n_groups),

@@ -20,6 +20,7 @@ from st_biomed.linking_data.preparation.spelling import correct_spelling
 from st_biomed.linking_data.preparation.surface import lower_case, remove_punctuation
 from st_biomed.linking_data.preparation.unknown import drop_unknown
 from st_biomed.linking_data.records import LinkingDataset
+from st_biomed.settings.keyword_options import check_types
 
 __all__ = [
     "BIOSYN",
@@ -65,7 +66,8 @@ def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping
         steps: Names of ``STEPS``, or name to its arguments: ``{"correct_spelling": {"path": "list.txt"}}``.
 
     Raises:
-        InputError: An unknown or repeated step, an unknown argument, a missing argument, or an error of a step.
+        InputError: An unknown or repeated step, an unknown or missing argument, an argument of another type, or an error
+            of a step.
     """
     names = list(steps)
     for i, name in enumerate(names):
@@ -82,5 +84,6 @@ def prepare(dataset: LinkingDataset, steps: Iterable[str] | Mapping[str, Mapping
         for parameter in known:
             if parameter.default is parameter.empty and parameter.name not in arguments:
                 raise InputError(f"step {name!r} needs {parameter.name}=")
+        check_types(f"step {name!r}", STEPS[name], arguments)
         dataset = STEPS[name](dataset, **arguments)
     return dataset

@@ -205,3 +205,33 @@ def test_a_refined_set_has_each_mention_once_and_none_that_was_trained_on() -> N
 def test_bad_steps_are_refused(steps: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         prepare(toy(Mention("zorb", ()), train=(Mention("a", ()),)), steps)
+
+
+@pytest.mark.parametrize(
+    ("step", "arguments", "message"),
+    [
+        ("refine", {"seen": 3}, "step 'refine': seen must be texts, found 3"),
+        ("refine", {"seen": ["train", 3]}, r"step 'refine': seen must be texts, found \['train', 3\]"),
+        ("refine", {"split": ["test"]}, r"step 'refine': split must be text, found \['test'\]"),
+        (
+            "merge_names",
+            {"ignore_case": "maybe"},
+            "step 'merge_names': ignore_case must be true or false, found 'maybe'",
+        ),
+        ("merge_names", {"ignore_case": 1}, "step 'merge_names': ignore_case must be true or false, found 1"),
+    ],
+)
+def test_arguments_of_another_type_are_refused(step: str, arguments: dict[str, Any], message: str) -> None:
+    """Catches a traceback, and a step that takes any text for true."""
+    dataset = toy(Mention("zorb", ()), train=(Mention("drelph", ()),))
+    with pytest.raises(InputError, match=f"^{message}$"):
+        prepare(dataset, {step: arguments})
+
+
+def test_lists_are_of_texts() -> None:
+    """Catches a traceback of a step that is called by itself, and a generator whose texts are gone after the check."""
+    dataset = toy(Mention("zorb", ()), train=(Mention("zorb", ()),))
+    with pytest.raises(InputError, match="^seen must be texts, found 3$"):
+        refine(dataset, seen=3)  # type: ignore[arg-type]
+    for seen in ("train, dev", ("train",), (split for split in ["train"])):
+        assert prepare(dataset, {"refine": {"seen": seen}}).split("test_refined") == ()
