@@ -91,6 +91,7 @@ def _words(folder: Path, count: int) -> None:
 
 
 QUERY = "encoder.layer.1.attention.self.query.weight"
+NORM = "embeddings.LayerNorm.weight"
 NAN = float("nan")
 DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "no weights": (removed(WEIGHTS), WEIGHTS, "is missing; it has the weights"),
@@ -142,11 +143,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a shard is cut": (_shard_cut, "model-00001-of-0000", "damaged or truncated"),
     "a shard lacks a tensor": (_shard_lists_more, f"{WEIGHTS}.index.json", "lists more.weight, which none"),
     "a tensor is gone": (tensors_changed(lambda tensors: tensors.pop(QUERY)), "", f"the weights lack {QUERY}, which"),
-    "a norm is gone": (
-        tensors_changed(lambda tensors: tensors.pop("embeddings.LayerNorm.weight")),
-        "",
-        "lack embeddings.LayerNorm.weight",
-    ),
+    "a norm is gone": (tensors_changed(lambda tensors: tensors.pop(NORM)), "", f"lack {NORM}"),
     "a layer is gone": (
         tensors_changed(lambda tensors: [tensors.pop(name) for name in list(tensors) if ".layer.1." in name]),
         "",
@@ -196,7 +193,7 @@ DAMAGES: dict[str, tuple[Damage, str, str]] = {
     "a number for a list of configurations": (
         lambda folder: edit(folder / "config.json", configuration_files=5),
         "config.json",
-        "configuration_files must be a list, found 5",
+        "must be a list, found 5",
     ),
     "a limit below 0": (
         lambda folder: edit(folder / "sentence_bert_config.json", max_seq_length=-5),
