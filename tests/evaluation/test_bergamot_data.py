@@ -28,4 +28,4 @@ def test_the_terminology_and_the_graph_of_the_experiment(realdata: Path, tmp_pat
     assert (train.n_concepts, train.texts.num_rows) == (75_413, 253_064)
     assert (graph.n_edges, len(graph.relations), graph.n_isolated) == (339_240, 156, 1_400)
     held = (tmp_path / "out/bergamot/translations.tsv").read_text("utf-8")
-    assert len(held.splitlines()) == 1_654
+    assert len(held.splitlines()) == 1_649
