@@ -61,21 +61,20 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of the tables")
     arguments = parser.parse_args()
     check_writable(arguments.output, file=True)
+    notes, tests = list[str](), None
     if all(path.suffix == ".json" for path in arguments.results):
         found = figures_of_graphs(arguments.results, arguments.also)
-        text = report(found, arguments.reference, not_found(found, arguments.also))
     elif all(path.is_file() for path in arguments.results):
-        of_trials, notes = figures_of_trials(arguments.results)
-        text = report(of_trials, arguments.reference, notes)
+        found, notes = figures_of_trials(arguments.results)
     elif len(arguments.results) > 1:
         given = " ".join(map(str, arguments.results))
         raise InputError(f"expected one folder of results, or files of trials, found {given}")
     else:
         folder = ResultsFolder(arguments.results[0])
         chosen = one_of_each(folder.results)
-        found = figures(chosen.results, arguments.also, arguments.reference)
+        found, notes = figures(chosen.results, arguments.also, arguments.reference), chosen.notes
         tests = tests_over_units(chosen.results, folder, found, arguments.reference, arguments.resamples)
-        text = report(found, arguments.reference, [*chosen.notes, *not_found(found, arguments.also)], tests)
+    text = report(found, arguments.reference, [*notes, *not_found(found, arguments.also)], tests)
     print(text)
     arguments.output.parent.mkdir(parents=True, exist_ok=True)
     replace_text(arguments.output, text)
@@ -108,8 +107,9 @@ def figures(results: Iterable[Result], also: Collection[str] = (), reference: st
 
 def not_found(found: Figures, also: Iterable[str]) -> list[str]:
     """A note for each of these metrics that no result has."""
-    missing = [name for name in also if not any(metric == name or metric.endswith(f"_{name}") for metric in found)]
-    return [f"No result has the metric {name}." for name in missing]
+    return [
+        f"No result has the metric {name}." for name in also if not any(f"_{m}".endswith(f"_{name}") for m in found)
+    ]
 
 
 def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:

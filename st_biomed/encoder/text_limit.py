@@ -45,9 +45,8 @@ def n_positions(model: SentenceTransformer) -> int | None:
     for name, module in model[0].named_modules():
         if name.endswith(_POSITIONS) and (rows := getattr(module, "num_embeddings", None)) is not None:
             padding = getattr(module, "padding_idx", None)
-            most.append(
-                rows if padding is None else rows - padding - 1
-            )  # RoBERTa's positions start after the padding's
+            # RoBERTa's positions start after the padding's
+            most.append(rows if padding is None else rows - padding - 1)
     return min(most, default=None)
 
 
