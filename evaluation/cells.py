@@ -49,12 +49,8 @@ Tests = dict[str, dict[str, tuple[str, PairedTest]]]
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="+",
-        help="folder of `st-biomed evaluate`, files of trials (results.jsonl), or of graph embeddings (results.json)",
-    )
+    what = "folder of `st-biomed evaluate`, files of trials (results.jsonl), or of graph embeddings (results.json)"
+    parser.add_argument("results", type=Path, nargs="+", help=what)
     parser.add_argument("--reference", default="text", help="the cell that others are compared with")
     parser.add_argument("--also", nargs="*", default=[], help="metrics beside the primary ones, without the prefix")
     parser.add_argument("--resamples", type=int, default=1000, help="draws of units for each interval and each test")
@@ -107,9 +103,8 @@ def figures(results: Iterable[Result], also: Collection[str] = (), reference: st
 
 def not_found(found: Figures, also: Iterable[str]) -> list[str]:
     """A note for each of these metrics that no result has."""
-    return [
-        f"No result has the metric {name}." for name in also if not any(f"_{m}".endswith(f"_{name}") for m in found)
-    ]
+    known = "".join(f"_{metric}\n" for metric in found)
+    return [f"No result has the metric {name}." for name in also if f"_{name}\n" not in known]
 
 
 def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:
