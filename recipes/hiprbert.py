@@ -31,10 +31,10 @@ from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallba
 from st_biomed.samplers import EpochCallback
 from st_biomed.settings.checks import PATH, SIZE, about, one_of
 from st_biomed.settings.recipe import read_settings, run_recipe
-from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import evaluate_base_model, read_terminology, record_run, train_encoder
 from st_biomed.training.finish import Measured, evaluate_and_release
 from st_biomed.training.output import OutputFolders, output_folders
+from st_biomed.training.part_distillation import PartDistillationArguments
 from st_biomed.training.parts import check_parts
 from st_biomed.training.readings import distillation_readings, hiprbert_readings
 from st_biomed.training.source_arguments import SourceArguments
@@ -45,7 +45,7 @@ PARTS = ("synonyms", "relations", "hierarchy")
 
 @dataclass
 class HiPrBERTArguments(
-    HeldOutNameArguments, DistillationArguments, TreeArguments, RelationArguments, SourceArguments
+    HeldOutNameArguments, PartDistillationArguments, TreeArguments, RelationArguments, SourceArguments
 ):
     """Arguments from the paper; the help names its sections."""
 
@@ -93,7 +93,7 @@ def check(recipe: HiPrBERTArguments) -> None:
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()
-    recipe.check_distillation()
+    recipe.check_part_distillation(recipe.parts)
     recipe.check_protocol()
 
 

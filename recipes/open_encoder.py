@@ -132,7 +132,7 @@ def check(recipe: OpenEncoderArguments) -> None:
     recipe.repeats_by_source()
     recipe.check_distances()
     recipe.check_presets()
-    recipe.check_distillation()
+    recipe.check_part_distillation(recipe.parts)
     recipe.check_translations()
     for name in recipe.trees:
         read_benchmark_settings(name, TreeSettings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +12,11 @@ from torch import nn
 from st_biomed.losses.distilled import LabelMap, with_distillation
 from st_biomed.losses.self_distillation import TARGETS, only_distilled
 from st_biomed.settings.checks import SIZE, WEIGHT, about, check_unused, one_of, within
-from st_biomed.terminology import Terminology
 from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data.row_labels import RowLabels
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
-
-    from st_biomed.training.parts import Part
 
 
 @dataclass
@@ -102,41 +99,12 @@ class DistillationArguments:
         teacher = self._teacher(model, places.texts, max_length, bf16)
         return places.dataset(rows), self._distill(loss, teacher, labels=places.labels)
 
-    def distill_parts(
-        self,
-        parts: Mapping[str, Part],
-        model: SentenceTransformer,
-        train: Terminology,
-        *,
-        max_length: int | None = None,
-        bf16: bool = False,
-        teachers: dict[str, TeacherVectors] | None = None,
-    ) -> dict[str, nn.Module]:
-        """The losses of the parts with self-distillation; all share one table of the teacher's vectors.
-
-        Args:
-            model, max_length, bf16: As for :meth:`distill_loss`.
-            teachers: The tables of an earlier run of the same parts from the same weights, which are used again; the
-                table is added if it is missing. Then no run embeds a text that an earlier one has embedded.
-        """
-        losses = {name: part.loss for name, part in parts.items()}
-        if not self.distillation:
-            return losses
-        teachers = {} if teachers is None else teachers
-        with_texts = [part.rows["text"] for part in parts.values() if "text" in part.rows.column_names]
-        # Rows of definitions start with the rows of names; those of chosen sources are a part of them, by text id.
-        longest: Any = max([train.strings, *with_texts], key=len)
-        if "names" not in teachers:
-            teachers["names"] = self._teacher(model, longest, max_length, bf16)
-        return {
-            name: self._distill(losses[name], teachers["names"], rows=part.texts_of) for name, part in parts.items()
-        }
-
     def only_distilled(
         self,
         model: SentenceTransformer,
         teacher: TeacherVectors,
         *,
+        weight: float | None = None,
         mini_batch_size: int | None = None,
         gather_across_devices: bool = False,
     ) -> nn.Module:
@@ -145,6 +113,7 @@ class DistillationArguments:
         Args:
             model: The encoder to train.
             teacher: The vectors of the rows.
+            weight: Another weight than that of the arguments.
             mini_batch_size: Number of texts embedded at once; ``None`` for all texts of a batch.
             gather_across_devices: Whether the texts of all processes form one batch.
         """
@@ -153,18 +122,21 @@ class DistillationArguments:
             "share": self.distillation_share,
             "gather_across_devices": gather_across_devices,
         }
-        return only_distilled(model, teacher, weight=self.distillation, mini_batch_size=mini_batch_size, **options)
+        weight = self.distillation if weight is None else weight
+        return only_distilled(model, teacher, weight=weight, mini_batch_size=mini_batch_size, **options)
 
     def _teacher(
         self, model: SentenceTransformer, texts: Sequence[str], max_length: int | None, bf16: bool
     ) -> TeacherVectors:
         return TeacherVectors(model, texts, max_length=max_length, bf16=bf16, removed=self.distillation_removed)
 
-    def _distill(self, loss: nn.Module, teacher: TeacherVectors, **maps: LabelMap | None) -> Any:
+    def _distill(
+        self, loss: nn.Module, teacher: TeacherVectors, *, weight: float | None = None, **maps: LabelMap | None
+    ) -> Any:
         return with_distillation(
             loss,
             teacher,
-            weight=self.distillation,
+            weight=self.distillation if weight is None else weight,
             target=self.distillation_target,
             share=self.distillation_share,
             **maps,

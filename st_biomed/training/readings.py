@@ -8,6 +8,7 @@ from typing import Any
 from st_biomed.losses.by_name import parse_loss_options
 from st_biomed.losses.miners import TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS
+from st_biomed.training.part_distillation import PartDistillationArguments
 
 _KEPT = {
     "all": "not at least the margin farther than the positive",
@@ -121,8 +122,15 @@ def distillation_readings(recipe: Any, texts: str = "names") -> list[str]:
     part = "" if recipe.distillation_share == 1 else f"a share of {recipe.distillation_share:g} of "
     return [
         f"The {recipe.distillation_target} of {part}the {texts} of each batch are held near those of the base model{mapped} with weight "
-        f"{recipe.distillation:g}."
+        f"{recipe.distillation:g}{_of_parts(recipe)}."
     ]
+
+
+def _of_parts(recipe: Any) -> str:
+    """The other weights of self-distillation of single parts."""
+    weights = recipe.weights_of_parts() if isinstance(recipe, PartDistillationArguments) else {}
+    others = {part: weight for part, weight in weights.items() if part in recipe.parts}
+    return "".join(f", {weight:g} in batches of the part {part}" for part, weight in others.items())
 
 
 def biolord_readings(recipe: Any) -> list[str]:

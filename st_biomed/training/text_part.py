@@ -16,7 +16,7 @@ from st_biomed.samplers import ShuffledBatches
 from st_biomed.settings.checks import PATH, about, check_unused
 from st_biomed.settings.origins import carry_origins, later
 from st_biomed.terminology import Terminology
-from st_biomed.training.distillation import DistillationArguments
+from st_biomed.training.part_distillation import PartDistillationArguments
 from st_biomed.training.parts import MixedPartArguments, Part
 from st_biomed.training.teacher import TeacherVectors
 from st_biomed.training_data.passage_arguments import PassageArguments
@@ -27,7 +27,7 @@ TEXTS = "texts"
 
 
 @dataclass
-class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArguments):
+class TextPartArguments(PassageArguments, PartDistillationArguments, MixedPartArguments):
     """The raw text of the part ``texts``; its form, and the words of a passage, are those of the corpus."""
 
     distilled_texts: list[str] = field(
@@ -64,7 +64,7 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
             raise InputError(f"parts: {TEXTS} needs raw text: give --distilled_texts, or omit the part")
         if TEXTS not in parts:
             raise InputError(f"distilled_texts: belong to the part {TEXTS}, found {' '.join(parts)}")
-        if not self.distillation:
+        if not self.weight_of(TEXTS):
             raise InputError(
                 f"distillation: the part {TEXTS} is only distilled, and its weight is 0: give --distillation"
             )
@@ -102,14 +102,15 @@ class TextPartArguments(PassageArguments, DistillationArguments, MixedPartArgume
         bf16: bool = False,
         teachers: dict[str, TeacherVectors] | None = None,
     ) -> dict[str, nn.Module]:
-        """As :meth:`DistillationArguments.distill_parts`; the part ``texts`` has a table of its own."""
+        """As :meth:`PartDistillationArguments.distill_parts`; the part ``texts`` has a table of its own."""
         teachers = {} if teachers is None else teachers
         others = {name: part for name, part in parts.items() if name != TEXTS}
         losses = super().distill_parts(others, model, train, max_length=max_length, bf16=bf16, teachers=teachers)
         if TEXTS in parts:
             if TEXTS not in teachers:
                 teachers[TEXTS] = self._teacher(model, parts[TEXTS].rows["text"], max_length, bf16)
-            losses[TEXTS] = self.only_distilled(model, teachers[TEXTS], **self.embedding())
+            weight = self.weight_of(TEXTS)
+            losses[TEXTS] = self.only_distilled(model, teachers[TEXTS], weight=weight, **self.embedding())
         return losses
 
     def texts_data(self) -> list[CorpusData]:

@@ -54,6 +54,7 @@ ENCODER: list[tuple[str, str, str]] = [
     ("bergamot", "--distillation_target vector", "distillation_target"),
     ("hiprbert", "--distillation 5 --distillation_removed -1", "distillation_removed"),
     ("hiprbert", "--distillation 5 --distillation_share 0", "distillation_share"),
+    ("hiprbert", "--distillation 5 --part_distillation hierarchy=-1", "part_distillation"),
     ("italian_kge", "--distillation much", "distillation"),
     ("biolord", "--distillation -1", "distillation"),
     ("biolord", "--terminology toy --distillation_share .5", "distillation_share"),

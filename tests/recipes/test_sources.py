@@ -67,7 +67,7 @@ UNUSED = {
     "adapter": ("none", {"adapter_size"}),
     "held_out_translations": (0, {"translated", "languages"}),
     "average": ("none", {"average_tolerance", "average_steps", "average_benchmarks", "average_curve", "keep_trained"}),
-    "distillation": (0, {"distillation_target", "distillation_share", "distillation_removed"}),
+    "distillation": (0, {"distillation_target", "distillation_share", "distillation_removed", "part_distillation"}),
     "neighbors": (0, {"prototypes", "positives", "prototypes_per_concept", "refresh_steps"}),
 }
 """Argument to the value under which others are not read."""

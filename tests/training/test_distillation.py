@@ -32,8 +32,9 @@ def test_without_a_weight_the_loss_stays_as_it_is(tiny_bert, tmp_path: Path):
     assert recipe.distill_loss(loss, tiny_bert, NAMES) is loss
     assert recipe.distill_rows(loss, tiny_bert, rows) == (rows, loss)
     toy = Terminology.read("toy", definitions=True)
-    part = OpenEncoderArguments().part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
-    assert recipe.distill_parts({"synonyms": part}, tiny_bert, toy) == {"synonyms": part.loss}
+    in_parts = OpenEncoderArguments()
+    part = in_parts.part("synonyms", tiny_bert, toy, tmp_path / "terminology", 0)
+    assert in_parts.distill_parts({"synonyms": part}, tiny_bert, toy) == {"synonyms": part.loss}
 
 
 @pytest.mark.parametrize(
