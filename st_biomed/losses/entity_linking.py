@@ -67,6 +67,8 @@ class EntityLinkingLoss(nn.Module):
         self.num_sampled = num_sampled
         if isinstance(entities, KGETable):
             entities = torch.from_numpy(entities.vectors.copy())
+        if entities is not None and not isinstance(entities, Tensor):
+            raise InputError(f"entities must be a KGETable or a tensor [N, E], found {type(entities).__name__}")
         if entities is not None and (entities.ndim != 2 or not entities.isfinite().all()):
             raise InputError(f"entities must be finite numbers [N, E], found {list(entities.shape)}")
         self._entities: Tensor | None

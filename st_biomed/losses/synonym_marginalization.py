@@ -90,6 +90,8 @@ class SynonymMarginalizationLoss(PairLoss):
         with full_precision(rows):
             positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)
             if self.mentions is not None and self.names is not None:
+                if self.lookup is None:
+                    _check_text_ids(labels, len(self.mentions))
                 candidates = self.mentions[labels][:, None] & self.names[labels]
                 positives, negatives = positives & candidates, negatives & candidates
             unit = unit_rows(rows)
@@ -125,3 +127,11 @@ class SynonymMarginalizationLoss(PairLoss):
     year = {2020}
 }
 """
+
+
+def _check_text_ids(labels: Tensor, number: int) -> None:
+    """Raise InputError if a label is not one of this number of text ids; a lookup checks its own."""
+    if len(outside := labels[(labels < 0) | (labels >= number)]):
+        raise InputError(
+            f"labels must be text ids from 0 to {number - 1}, as mentions and names, found {int(outside[0])}"
+        )

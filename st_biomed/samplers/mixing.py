@@ -107,6 +107,9 @@ class RankAlignedMixing:
 
     Attributes:
         temperature, shares: See :class:`RankAlignedBatchSampler`.
+
+    Raises:
+        InputError: A temperature below 1, shares that are not above 0, or both.
     """
 
     temperature: float = 1.0
@@ -116,6 +119,8 @@ class RankAlignedMixing:
         check_number("temperature", self.temperature, least=1.0)
         if not isinstance(self.shares, (tuple, list)) or not _positive(self.shares):
             raise InputError(f"shares must be numbers above 0, one for each dataset, found {self.shares!r}")
+        if self.shares and self.temperature != 1:
+            raise InputError(f"temperature must be 1 with shares, found {self.temperature}")
 
     def __call__(
         self,

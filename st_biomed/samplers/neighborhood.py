@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 from st_biomed.training_data.concept_graph import ConceptGraph
 from st_biomed.training_data.draws import draw_distinct
 
@@ -41,13 +41,14 @@ class NeighborSampler:
             targets alone.
 
     Raises:
-        InputError: A number below 1.
+        InputError: No sequence, or a number that is not an integer of at least 1.
     """
 
     def __init__(self, graph: ConceptGraph, max_neighbors: Sequence[int] = (MAX_NEIGHBORS,)) -> None:
-        for number in max_neighbors:
-            if number < 1:
-                raise InputError(f"max_neighbors must be at least 1 in every hop, found {list(max_neighbors)}")
+        if not isinstance(max_neighbors, Sequence) or isinstance(max_neighbors, str):
+            raise InputError(f"max_neighbors must be a sequence with a number for each hop, found {max_neighbors!r}")
+        for hop, number in enumerate(max_neighbors):
+            check_integer(f"max_neighbors[{hop}]", number)
         self.graph = graph
         self.max_neighbors = tuple(max_neighbors)
         self._node: np.ndarray | None = None

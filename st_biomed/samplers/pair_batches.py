@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 from st_biomed.samplers.batch_factories import TrainingBatches
 
 if TYPE_CHECKING:
@@ -24,11 +24,18 @@ class PairBatches(TrainingBatches):
         batches: The batches, whose size counts names.
         names: Names of a group.
         pairs: Pairs of a group.
+
+    Raises:
+        InputError: ``names`` or ``pairs`` is not an integer of at least 1.
     """
 
     batches: TrainingBatches
     names: int = 2
     pairs: int = 1
+
+    def __post_init__(self) -> None:
+        check_integer("names", self.names)
+        check_integer("pairs", self.pairs)
 
     @classmethod
     def of(cls, batches: TrainingBatches, *, names: int = 2, pairs: int = 1) -> PairBatches:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from datasets import Dataset, DatasetInfo
 
+from st_biomed.errors import InputError
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.columns import description
 
@@ -20,6 +21,9 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
 
     Args:
         texts: Whether each text has a row, boolean ``[T]``; all by default.
+
+    Raises:
+        InputError: ``texts`` is no boolean array ``[T]``.
 
     Returns:
         Columns ``text`` and ``label`` (int64; of all names, row ``i`` has label ``i``); ``info.description`` is
@@ -34,6 +38,11 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
     # The content is known by its digest: without a fingerprint datasets would hash every string.
     fingerprint = terminology.digest[:16]
     if texts is not None:
+        given = np.asarray(texts)
+        if given.dtype != np.bool_ or given.shape != (terminology.n_texts,):
+            raise InputError(
+                f"texts must be a boolean array [{terminology.n_texts}], found {given.dtype} {list(given.shape)}"
+            )
         table = table.filter(pa.array(texts))
         fingerprint = hashlib.sha256(fingerprint.encode() + np.packbits(texts).tobytes()).hexdigest()[:16]
     return Dataset(table, info=DatasetInfo(description=description(terminology)), fingerprint=fingerprint)

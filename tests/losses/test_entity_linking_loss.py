@@ -166,6 +166,7 @@ def test_bad_arguments_are_one_line(tiny_bert):
         ({"num_sampled": 0}, "num_sampled must be an integer of at least 1 or None, found 0"),
         ({"entities": ENTITIES[0]}, r"entities must be finite numbers \[N, E\], found \[6\]"),
         ({"entities": ENTITIES * torch.nan}, r"entities must be finite numbers"),
+        ({"entities": ENTITIES.numpy()}, r"entities must be a KGETable or a tensor \[N, E\], found ndarray"),
         ({"entities": ENTITIES[:0]}, "entities: expected at least one, found none"),
         ({"entities": None}, "expected entities or a model that injects knowledge"),
     ):

@@ -102,3 +102,13 @@ def test_a_miner_takes_cosines_whatever_the_similarity(miner: TripletMarginMiner
 def test_bad_arguments_are_named(options: dict, message: str):
     with pytest.raises(InputError, match=message):
         SynonymMarginalizationLoss(None, **options)
+
+
+@pytest.mark.parametrize("label", [-1, 9])
+def test_a_label_without_an_entry_in_the_masks_is_refused(label: int):
+    """Catches a mask that is read from its end, and a traceback where no lookup checks the labels."""
+    masks = {"mentions": torch.ones(4, dtype=torch.bool), "names": torch.ones(4, dtype=torch.bool)}
+    with pytest.raises(
+        InputError, match=f"^labels must be text ids from 0 to 3, as mentions and names, found {label}"
+    ):
+        value(VECTORS, torch.tensor([0, 1, 2, label]), **masks)

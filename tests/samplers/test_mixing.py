@@ -160,6 +160,11 @@ def test_shares_that_do_not_fit_are_refused(options):
         mixed(400, 100, 4, **options)
 
 
+def test_shares_and_a_temperature_are_refused_before_there_are_data():
+    with pytest.raises(InputError, match="^temperature must be 1 with shares, found 2"):
+        RankAlignedMixing(temperature=2.0, shares=(1, 1))
+
+
 @pytest.mark.parametrize("temperature", [0.5, 0.0, -1.0, float("nan")])
 def test_a_temperature_below_one_is_refused(temperature):
     with pytest.raises(InputError, match="temperature must be a number of at least 1"):

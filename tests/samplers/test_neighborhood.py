@@ -149,6 +149,14 @@ def test_targets_that_cannot_be_are_refused(targets, message):
         NeighborSampler(star(1, 1)).draw(np.random.default_rng(0), np.array(targets))
 
 
-def test_a_hop_without_neighbors_is_refused():
-    with pytest.raises(InputError, match=r"max_neighbors must be at least 1 in every hop, found \[3, 0\]"):
-        NeighborSampler(star(1), [3, 0])
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([3, 0], r"max_neighbors\[1\] must be an integer of at least 1, found 0"),
+        ([2.5], r"max_neighbors\[0\] must be an integer of at least 1, found 2.5"),
+        (3, "max_neighbors must be a sequence with a number for each hop, found 3"),
+    ],
+)
+def test_hops_that_cannot_be_are_refused(given, message: str):
+    with pytest.raises(InputError, match=message):
+        NeighborSampler(star(1), given)

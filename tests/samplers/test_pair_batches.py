@@ -42,6 +42,13 @@ def test_a_hierarchy_has_whole_groups():
         batches(PairBatches.of(inner, names=21, pairs=20), 19)
 
 
+@pytest.mark.parametrize("group", [{"names": 0}, {"pairs": 0}, {"pairs": 1.5}])
+def test_a_group_without_names_or_pairs_is_refused(group: dict):
+    (name,) = group
+    with pytest.raises(InputError, match=f"^{name} must be an integer of at least 1"):
+        PairBatches.of(SynonymBatches.of(TOY), **group)
+
+
 def test_another_dataset_is_for_evaluation_in_its_own_size():
     rows = names_dataset(TOY).select(range(40))
     made = PairBatches.of(SynonymBatches.of(TOY))

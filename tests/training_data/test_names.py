@@ -76,6 +76,20 @@ def test_a_dataset_of_another_kind_is_refused(columns, message):
         NAMES.check(Dataset.from_dict(columns))
 
 
+@pytest.mark.parametrize(
+    ("mask", "found"),
+    [
+        (np.ones(3, dtype=bool), r"bool \[3\]"),
+        (np.arange(TOY.n_texts), rf"int64 \[{TOY.n_texts}\]"),
+        ([True], r"bool \[1\]"),
+    ],
+)
+def test_a_mask_of_another_shape_or_type_is_refused(mask, found: str):
+    """Catches numbers of rows that are taken for a mask."""
+    with pytest.raises(InputError, match=rf"^texts must be a boolean array \[{TOY.n_texts}\], found {found}"):
+        names_dataset(TOY, mask)
+
+
 def test_no_text_column_is_the_beginning_of_another():
     """Would catch ``name`` beside ``name_b``: sentence-transformers gives the features of the one to the other too."""
     for kind in (NAMES, RELATIONS):
