@@ -83,7 +83,7 @@ sets="ncbi_disease bc5cdr_disease bc5cdr_chemical cometa_stratified"
 measured="ncbi_disease_with_mentions bc5cdr_disease_with_mentions bc5cdr_chemical_with_mentions cometa_zeroshot mayosrs"
 # shellcheck disable=SC2046,SC2086
 check_cells ms no_mining $losses cosine adapter_large adapter_small \
-    $(for set in $sets; do printf "$set-%s " base ms no_mining $losses cosine lora biosyn; done)
+    $(for set in $sets; do printf "$set-%s " base ms no_mining $losses cosine lora biosyn biosyn_short; done)
 case "${1:-ablations}" in
 all)
     for step in ablations united medic; do bash evaluation/sapbert_open.sh "$step"; done
@@ -137,6 +137,7 @@ finetune) # each data set that is there: without pretraining, mining on and off,
             finetune "$set" lora "$seed" "$out/ms-$seed" --adapter lora
             # BioSyn's way; the vectors of the base model have length one
             way=biosyn finetune "$set" biosyn "$seed" "$out/ms-$seed" --loss_options scale=20
+            way=biosyn finetune "$set" biosyn_short "$seed" "$out/ms-$seed" --loss_options scale=20 --num_train_epochs 3 # as many as the others
         done
     done
     ;;
