@@ -141,7 +141,7 @@ curve) # other shares of the trained weights in the release
     few curve released=$out/released $(for other in 0.25 0.5 1; do echo share-$other=$out/share-$other; done)
     ;;
 ablations) # a third of the steps, on the dev parts: with all parts, without each of them, without averaging (share 1), one part alone, and that of the hierarchy averaged with all parts
-    check_cells all whole_distillation no_{passages,definitions,hierarchy,relations,distillation} {synonyms,hierarchy,with}_alone
+    check_cells all whole_distillation {free,light}_hierarchy no_{passages,definitions,hierarchy,relations,distillation} {synonyms,hierarchy,with}_alone
     for seed in $seeds; do
         while IFS=: read -r name share arguments; do
             # all parts are what every cell is compared with; with_alone averages them with hierarchy_alone
@@ -156,6 +156,8 @@ no_hierarchy:0.8:--parts synonyms definitions relations --shares 4 3 1
 no_relations:0.8:--parts synonyms definitions hierarchy --shares 4 3 4
 no_distillation:0.8:--distillation 0
 whole_distillation:0.8:--distillation_share 1
+free_hierarchy:0.8:--part_distillation hierarchy=0
+light_hierarchy:0.8:--part_distillation hierarchy=2
 synonyms_alone:1:--corpus none --parts synonyms --shares 1 --distillation 0
 hierarchy_alone:1:--corpus none --parts hierarchy --shares 1 --distillation 0
 TRIALS
