@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from evaluation.lost_mentions import predictions
 from st_biomed.evaluators import EntityLinkingEvaluator
