@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+KINDS = ("preferred", "synonym")
+"""The kinds of terms."""
+
+
 class Term(NamedTuple):
     """One name of one concept.
 

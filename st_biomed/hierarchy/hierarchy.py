@@ -143,7 +143,7 @@ class Hierarchy:
 
     def _comparable_sources(self) -> CSR | None:
         sources = self.concept_sources
-        if sources.indices.min() == sources.indices.max():
+        if not sources.indices.size or sources.indices.min() == sources.indices.max():
             return None
         return self.terminology.text_concepts.compose(sources)
 

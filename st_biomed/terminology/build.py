@@ -5,15 +5,16 @@ Everything is done by columns, so that tens of millions of rows take seconds and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from st_biomed.errors import InputError, check_name, shown
 from st_biomed.readers._normalizers import single_spaced_column
-from st_biomed.records import COLUMNS, TABLE_OF, Record, Rows, SourceInfo, Tally
+from st_biomed.records import COLUMNS, KINDS, TABLE_OF, Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.distinct_rows import (
     ConceptIndices,
     distinct_rows,
@@ -64,6 +65,9 @@ def assemble(
 
     Returns:
         The tables by name, the sources that rows come from, and the tally of the records.
+
+    Raises:
+        InputError: A record of another class, a field that is not a string, or an unknown kind of term.
     """
     tally = Tally()
     columns, sources = _collect(records, source, tally)
@@ -126,11 +130,14 @@ def _collect(
     def flush(table: str) -> None:
         rows = waiting[table]
         if rows:
-            columns = (pa.array(column, type=pa.string()) for column in zip(*rows))
-            chunks[table].append(_encoded(table, dict(zip(COLUMNS[table], columns)), source.name))
+            n_before = sum(len(columns[COLUMNS[table][0]]) for columns in chunks[table])
+            columns = {
+                name: _column(table, name, values, n_before) for name, values in zip(COLUMNS[table], zip(*rows))
+            }
+            chunks[table].append(_encoded(table, columns, source.name))
             rows.clear()
 
-    for record in records:
+    for n, record in enumerate(records, start=1):
         if isinstance(record, SourceInfo):
             sources[record.name] = record
         elif isinstance(record, Rows):
@@ -138,7 +145,10 @@ def _collect(
             chunks[record.table].append(_encoded(record.table, record.columns, source.name))
         else:
             tally.read()
-            table = TABLE_OF[type(record)]
+            table = TABLE_OF.get(type(record))
+            if table is None:
+                kinds = ", ".join(kind.__name__ for kind in TABLE_OF)
+                raise InputError(f"record {n:,} must be one of {kinds}, Rows and SourceInfo, found {shown(record)}")
             waiting[table].append(record)
             if len(waiting[table]) >= _BLOCK:
                 flush(table)
@@ -153,10 +163,37 @@ def _collect(
     }, sources
 
 
+def _column(table: str, name: str, values: Sequence[str | None], n_before: int) -> pa.Array:
+    """The strings of one field of consecutive records; only a text may be ``None``.
+
+    Args:
+        n_before: Rows of the table before these.
+
+    Raises:
+        InputError: A value of another type, or a string that is no valid Unicode.
+    """
+    may_be_none = name == "text"
+    try:
+        column = pa.array(values, type=pa.string())
+    except (pa.ArrowException, UnicodeError):
+        column = None
+    if column is None or (column.null_count and not may_be_none):
+        for row, value in enumerate(values, start=n_before + 1):
+            valid = isinstance(value, str) and value.encode(errors="ignore").decode() == value
+            if not valid and not (may_be_none and value is None):
+                raise InputError(
+                    f"row {row:,} of the {table}: {name} must be a string of valid Unicode, found {shown(value)}"
+                )
+    return column
+
+
 def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[str, pa.Array]:
     """The columns of some rows: texts stripped, everything else dictionary-encoded; the default source filled in.
 
     White space within a definition becomes one space.
+
+    Raises:
+        InputError: A kind of term that there is not.
     """
     out = {}
     for name in COLUMNS[table]:
@@ -167,6 +204,9 @@ def _encoded(table: str, columns: Mapping[str, pa.Array], source: str) -> dict[s
             continue
         column = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         values = column.dictionary.cast(pa.string())
+        if name == "kind":
+            for kind in values.to_pylist():
+                check_name("kind of term", kind, KINDS)
         if name == "source":
             values = pc.replace_with_mask(values, pc.equal(values, ""), pa.scalar(source))
         out[name] = pa.DictionaryArray.from_arrays(column.indices.cast(pa.int32()), values)

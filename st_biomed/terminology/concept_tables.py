@@ -135,7 +135,7 @@ class TerminologyTables:
         concept, text = self.terms["concept"].to_numpy(), self.terms["text"].to_numpy()
         length = np.array([len(string) for string in self.strings])[text]
         order = np.lexsort((text, length, ~english, ~preferred, concept))
-        first = np.r_[True, concept[order][1:] != concept[order][:-1]]
+        first = np.r_[True, concept[order][1:] != concept[order][:-1]][: len(order)]
         out = np.full(self.n_concepts, -1, dtype=np.int32)
         out[concept[order][first]] = text[order][first]
         return out

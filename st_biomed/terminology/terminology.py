@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from st_biomed import __version__
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance
 from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
 from st_biomed.records import Record, Rows, SourceInfo, Tally
 from st_biomed.terminology.build import assemble, sources_of
@@ -122,7 +122,11 @@ class Terminology(TerminologyTables):
             records: Terms, parents, relations, types, cross-references, definitions, grouping nodes and source
                 descriptions in any order.
             source: The source of records that name none.
+
+        Raises:
+            InputError: A record or source of another class, a field that is not a string, or an unknown kind of term.
         """
+        check_instance("source", source, SourceInfo)
         return cls(*assemble(records, source))
 
     def records(self, codes: Mapping[str, str] | None = None) -> Iterable[Record]:
@@ -159,10 +163,12 @@ class Terminology(TerminologyTables):
                 cross-reference ``former_code``, so that :meth:`concept` still finds it.
 
         Raises:
-            InputError: No terminology was given, or one source in two versions.
+            InputError: No terminology was given, an argument that is not one, or one source in two versions.
         """
         if not terminologies:
             raise InputError("merge needs at least one terminology, found none")
+        for terminology in terminologies:
+            check_instance("each argument of merge", terminology, Terminology)
         if len(terminologies) == 1 and not codes:
             return terminologies[0]
         sources = merged_sources(terminology.sources.values() for terminology in terminologies)

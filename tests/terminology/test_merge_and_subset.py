@@ -137,3 +137,9 @@ def test_a_source_that_nobody_describes_may_not_be_redistributed() -> None:
     """Catches a release that is checked against no source at all."""
     part = Terminology.from_records([Term("S:1", "flumpa", source="UNKNOWN")], SourceInfo("T", "T"))
     assert part.sources["UNKNOWN"] == SourceInfo("UNKNOWN", "UNKNOWN", license="not stated")
+
+
+def test_what_is_no_terminology_is_not_merged():
+    """Catches a list of terminologies that comes back as it is."""
+    with pytest.raises(InputError, match="^each argument of merge must be a Terminology, found list$"):
+        Terminology.merge([Terminology.read("toy")])
