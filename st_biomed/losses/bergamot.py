@@ -170,8 +170,10 @@ class BergamotLoss(nn.Module):
 
     def embed(self, texts: dict[str, Tensor]) -> Tensor:
         """Vectors ``[T, D]`` of the features of T texts."""
-        from st_biomed.losses.embed import embed_columns
+        from st_biomed.losses.embed import embed_columns, over_parts
 
+        if type(self.model.forward).__name__ == "ForwardDecorator":  # of MatryoshkaLoss and AdaptiveLayerLoss
+            raise over_parts(self)
         return embed_columns(self.model, [texts])[0]
 
     def compute_loss_from_embeddings(

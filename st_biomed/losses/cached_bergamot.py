@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_integer
+from st_biomed.errors import check_integer
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.modules.graph_encoder import GraphEncoder
 
@@ -53,9 +53,9 @@ class CachedBergamotLoss(BergamotLoss):
         Raises:
             InputError: Always: the graph encoder has the width of whole vectors.
         """
-        raise InputError(
-            "CachedBergamotLoss cannot be wrapped in a loss over parts of the vectors: its graph encoder has their full width"
-        )
+        from st_biomed.losses.embed import over_parts
+
+        raise over_parts(self)
 
     def get_config_dict(self) -> dict[str, Any]:
         return {**super().get_config_dict(), "mini_batch_size": self.mini_batch_size}

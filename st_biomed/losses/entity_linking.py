@@ -105,11 +105,16 @@ class EntityLinkingLoss(nn.Module):
         A truncated mention has no token and no loss.
 
         Raises:
-            InputError: Features without queries, or labels of another shape.
+            InputError: Features without queries, or labels that are not a tensor or have another shape.
         """
         if "mention_queries" not in features:
             raise InputError(
                 "the model gave no mention_queries: it injects no knowledge, or its features have no mentions"
+            )
+        if not isinstance(labels, Tensor):
+            raise InputError(
+                f"labels must be a tensor [B, M], found {type(labels).__name__}; those of KnowledgeInjectionCollator are "
+                "for KnowledgeInjectionLoss"
             )
         queries, present = features["mention_queries"], features["mention_present"]
         if tuple(labels.shape) != tuple(present.shape):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from st_biomed.errors import InputError
+from st_biomed.losses.similarity import require_integers
 from st_biomed.modules.graph_edges import distinct_edges
 
 
@@ -42,13 +43,12 @@ class GraphBatch:
             labels: Labels of the targets.
 
         Raises:
-            InputError: Labels that are not ``[B, 2]`` with B at most N, or a text or node that does not exist.
+            InputError: Labels that are not integers ``[B, 2]`` with B at most N, or a text or node that does not exist.
         """
         n_nodes = self.node_texts.shape[1]
-        if labels.ndim != 2 or labels.shape[1] != 2 or len(labels) > n_nodes or labels.is_floating_point():
-            raise InputError(
-                f"labels must be integers [B, 2] with B of at most {n_nodes} nodes, found {labels.dtype} {list(labels.shape)}"
-            )
+        require_integers(labels)
+        if labels.ndim != 2 or labels.shape[1] != 2 or len(labels) > n_nodes:
+            raise InputError(f"labels must be [B, 2] with B of at most {n_nodes} nodes, found {list(labels.shape)}")
         for name, values, count in (
             ("node_texts", self.node_texts, n_texts),
             ("sources and targets of edges", self.edges[:2], n_nodes),

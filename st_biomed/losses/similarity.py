@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance
 from st_biomed.losses.gathering import check_same_loss, gathered
 
+_SIGNED = (torch.int64, torch.int32, torch.int16, torch.int8)
 REDUCTIONS = ("mean_all", "mean_nonzero", "sum")
 
 
@@ -52,20 +53,33 @@ def join_embeddings(
 
 
 def require_list(embeddings: Sequence[Tensor]) -> None:
-    """Reject a single matrix in place of a list of matrices.
+    """Reject anything but a list of tensors, such as a single matrix.
 
     Raises:
-        InputError: It is a tensor.
+        InputError: It is no list, or an entry is no tensor.
     """
     if isinstance(embeddings, Tensor):
         raise InputError(f"embeddings must be a list of [B, D] matrices, found one tensor {tuple(embeddings.shape)}")
+    for column in embeddings if isinstance(embeddings, Sequence) else [embeddings]:
+        check_instance("each of embeddings", column, Tensor)
+
+
+def require_integers(labels: Tensor) -> None:
+    """Reject anything but a tensor of signed integers.
+
+    Raises:
+        InputError: It is another object, or has another type of numbers.
+    """
+    check_instance("labels", labels, Tensor)
+    if labels.dtype not in _SIGNED:
+        raise InputError(f"labels must be signed integers, found {labels.dtype}")
 
 
 def join_labels(labels: Tensor | None, embeddings: Sequence[Tensor], *, gather_across_devices: bool = False) -> Tensor:
-    """The labels of the rows of :func:`join_embeddings`, ``[n * B]``.
+    """The labels of the rows of :func:`join_embeddings`, int64 ``[n * B]``.
 
     Args:
-        labels: Integers ``[B, n]``, or ``[B]`` if a label holds for every column.
+        labels: Signed integers ``[B, n]``, or ``[B]`` if a label holds for every column.
         embeddings: The n columns, ``[B, D]`` each.
         gather_across_devices: As for the embeddings.
 
@@ -75,13 +89,13 @@ def join_labels(labels: Tensor | None, embeddings: Sequence[Tensor], *, gather_a
     if labels is None:
         raise InputError("labels must be given, found none: the dataset needs a column 'label'")
     length, columns = len(embeddings[0]), len(embeddings)
-    if labels.is_floating_point():
-        raise InputError(f"labels must be integers, found {labels.dtype}")
+    require_integers(labels)
     if tuple(labels.shape) not in ((length,), (length, columns)):
         raise InputError(
             f"labels must have shape [{length}] or [{length}, {columns}] for {columns} column(s) of {length} texts, "
             f"found {list(labels.shape)}"
         )
+    labels = labels.long()  # torch takes no narrower integers as indices
     labels = labels.repeat(columns) if labels.ndim == 1 else labels.T.reshape(-1)
     return gathered(labels) if gather_across_devices else labels
 

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 import torch
-from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
+from sentence_transformers.sentence_transformer.losses import AdaptiveLayerLoss, MatryoshkaLoss
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError
@@ -226,6 +226,9 @@ def test_what_does_not_fit_the_model_or_the_batch_is_one_line(tiny_bert):
     with pytest.raises(InputError, match="cannot be wrapped in a loss over parts of the vectors"):
         MatryoshkaLoss(tiny_bert, CachedBergamotLoss(tiny_bert, encoder_of("sage")), [16, 8])
     loss = BergamotLoss(tiny_bert, encoder_of("sage"))
+    for wrapped in (MatryoshkaLoss(tiny_bert, loss, [16, 8]), AdaptiveLayerLoss(tiny_bert, loss)):
+        with pytest.raises(InputError, match="^BergamotLoss cannot be wrapped in a loss over parts of the vectors"):
+            wrapped(step_of(tiny_bert), LABELS)
     with pytest.raises(InputError, match="the batch has no 'node_texts', it has attention_mask, input_ids"):
         loss([dict(tiny_bert.preprocess(TEXTS))], LABELS)
     with pytest.raises(InputError, match="the batch must have one text column, found 2"):

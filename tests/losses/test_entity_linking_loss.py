@@ -182,6 +182,11 @@ def test_bad_arguments_are_one_line(tiny_bert):
     ):
         with pytest.raises(InputError, match=message):
             loss.compute_loss_from_embeddings([rows], torch.tensor(labels))
+    given = EntityLinkingLoss(nn.Identity(), ENTITIES)
+    with pytest.raises(
+        InputError, match=r"^labels must be a tensor \[B, M\], found dict; .* for KnowledgeInjectionLoss$"
+    ):
+        given([{"mention_queries": torch.ones(1, 1, 6), "mention_present": torch.ones(1, 1)}], {"entities": LABELS})
     with pytest.raises(InputError, match="the model gave no mention_queries"):
         loss([dict(tiny_bert.preprocess(["flu"]))], torch.tensor([[0]]))
     with pytest.raises(InputError, match="embedding needs a model"):

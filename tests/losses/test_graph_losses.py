@@ -216,7 +216,11 @@ def test_relation_loss_of_bad_arguments_and_of_no_edges():
         (lambda: GraphBatch(NODE_TEXTS, EDGES.float()), r"edges must be .* found torch.float32 \[3, 8\]"),
         (lambda: GraphBatch(NODE_TEXTS, EDGES).check(13, CLASSES), "node_texts must be from 0 to 12, found 0 to 13"),
         (lambda: GraphBatch(NODE_TEXTS[:, :8], EDGES).check(14, CLASSES), "edges must be from 0 to 7, found 0 to 8"),
-        (lambda: GraphBatch(NODE_TEXTS, EDGES).check(14, CLASSES[:, 0]), r"labels must be integers \[B, 2\].*found"),
+        (lambda: GraphBatch(NODE_TEXTS, EDGES).check(14, CLASSES[:, 0]), r"labels must be \[B, 2\].*found"),
+        (
+            lambda: GraphBatch(NODE_TEXTS, EDGES).check(14, CLASSES > 0),
+            "labels must be signed integers, found torch.bool",
+        ),
         (lambda: GraphBatch(NODE_TEXTS[:, :3], EDGES).check(14, CLASSES), "with B of at most 3 nodes"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from torch.nn.functional import normalize
@@ -47,13 +48,22 @@ def test_one_label_holds_for_every_column():
     assert join_labels(torch.tensor([7, 8, 9]), columns).tolist() == [7, 8, 9, 7, 8, 9]
 
 
+def test_narrow_labels_are_widened():
+    """Catches labels that torch does not take as indices of a lookup."""
+    assert join_labels(torch.tensor([7, 8, 9], dtype=torch.int16), [torch.zeros(3, 2)]).dtype == torch.int64
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
         (torch.zeros(4, dtype=torch.int64), r"shape \[3\] or \[3, 2\].*found \[4\]"),
         (torch.zeros(3, 3, dtype=torch.int64), r"found \[3, 3\]"),
         (None, "labels must be given, found none: the dataset needs a column 'label'"),
-        (torch.zeros(3), "must be integers, found torch.float32"),
+        (torch.zeros(3), "must be signed integers, found torch.float32"),
+        (torch.zeros(3, dtype=torch.bool), "must be signed integers, found torch.bool"),
+        (torch.zeros(3, dtype=torch.uint8), "must be signed integers, found torch.uint8"),
+        (np.zeros(3, dtype=np.int64), "labels must be a Tensor, found ndarray"),
+        ([0, 1, 2], "labels must be a Tensor, found list"),
     ],
 )
 def test_labels_that_do_not_fit_are_refused(labels, message):
@@ -64,6 +74,12 @@ def test_labels_that_do_not_fit_are_refused(labels, message):
 @pytest.mark.parametrize("embeddings", [[], [torch.zeros(3)], [torch.zeros(3, 2), torch.zeros(2, 2)]])
 def test_embeddings_that_are_no_matrices_are_refused(embeddings):
     with pytest.raises(InputError, match="must be a list of"):
+        join_embeddings(embeddings)
+
+
+@pytest.mark.parametrize("embeddings", [np.zeros((3, 2)), [np.zeros((3, 2))], None])
+def test_embeddings_of_another_class_are_refused(embeddings):
+    with pytest.raises(InputError, match="^each of embeddings must be a Tensor, found "):
         join_embeddings(embeddings)
 
 
