@@ -40,8 +40,10 @@ def find_model(name: str | Path, *, revision: str | None = None, token: str | No
         token: Access token of the Hub; by default the stored one.
 
     Raises:
-        InputError: The model is not available.
+        InputError: The name is of another class, or the model is not available.
     """
+    if not isinstance(name, str | Path):
+        raise InputError(f"model must be a folder or a name on the Hub, found {type(name).__name__}")
     if (folder := model_folder(name)) is not None:
         return Source(str(name), folder)
     from st_biomed.encoder.hub import downloaded

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from st_biomed.csr import CSR, DeviceTables, expand, shares_key
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance
 from st_biomed.hierarchy.ancestors import AncestorGraph
 from st_biomed.hierarchy.distance_types import largest_levels, levels_of, sources_by_distance_type
 from st_biomed.hierarchy.keys import device_tables, inverse, meet
@@ -69,7 +69,7 @@ class Hierarchy:
         depth: Longest path from a root, int32 ``[C]``.
 
     Raises:
-        InputError: A cycle (named by its codes), an unknown distance, source or kinship, levels in an impossible order.
+        InputError: No terminology, a cycle (named by its codes), an unknown distance, source or kinship, levels in an impossible order.
             In :meth:`distance`: a level function that returns invalid levels, or larger levels than declared.
 
     Example:
@@ -92,6 +92,7 @@ class Hierarchy:
         level_function: Callable[[BatchPairs], Tensor] | None = None,
         weight_function: Callable[[BatchPairs], Tensor] | None = None,
     ) -> None:
+        check_instance("terminology", terminology, Terminology)
         self.source_distances = dict(sorted((source_distances or {}).items()))
         sources = sorted(terminology.parents["source"].unique().to_pylist())
         distance_types = sources_by_distance_type(distance, self.source_distances, sources)

@@ -12,7 +12,7 @@ from zipfile import ZipFile
 import numpy as np
 import torch
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance
 from st_biomed.files import begin_anew, begun_in, copy_file, lock, replacing, replacing_file
 from st_biomed.kge.knowledge_graph import KnowledgeGraph
 from st_biomed.kge.model import KGEModel
@@ -49,9 +49,11 @@ def train_kge(
         progress: Receives a line at every evaluation.
 
     Raises:
-        InputError: No validation triple for early stopping, an unknown device, a checkpoint of another graph or of
+        InputError: A graph or settings of another class, no validation triple for early stopping, an unknown device, a checkpoint of another graph or of
             other settings, or a loss that is not finite.
     """
+    check_instance("graph", graph, KnowledgeGraph)
+    check_instance("settings", settings, KGESettings)
     where, of_model = device_named(device), settings.of_model
     settings = settings.complete(len(graph.entities))
     if settings.patience and not len(graph.valid):

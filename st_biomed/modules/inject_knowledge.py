@@ -33,14 +33,17 @@ def inject_knowledge(
         The model.
 
     Raises:
-        InputError: An encoder of another kind, or an argument out of range.
+        InputError: An encoder of another kind, entities of another class, or an argument out of range.
     """
     transformer = encoder_of(model)
     if isinstance(transformer, KnowledgeInjectedTransformer):
         raise InputError("the encoder already has knowledge injection")
-    vectors = (
-        torch.from_numpy(entities.vectors.copy()) if isinstance(entities, KGETable) else entities.detach().clone()
-    )
+    if isinstance(entities, KGETable):
+        vectors = torch.from_numpy(entities.vectors.copy())
+    elif isinstance(entities, Tensor):
+        vectors = entities.detach().clone()
+    else:
+        raise InputError(f"entities must be a KGETable or a tensor [N, E], found {type(entities).__name__}")
     try:
         model[0] = KnowledgeInjectedTransformer(transformer, vectors.half() if half else vectors, **settings)
     except ValueError as error:

@@ -17,17 +17,17 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from datasets import Dataset
 from sentence_transformers.base import DefaultBatchSampler
 from torch.utils.data import SequentialSampler
 
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import InputError, check_instance, check_name
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.columns import LABEL, NAMES, RELATIONS, labels_of
 from st_biomed.training_data.names import names_dataset
 
 if TYPE_CHECKING:
     import torch
-    from datasets import Dataset
 
 logger = logging.getLogger(__name__)
 
@@ -60,7 +60,11 @@ def dataset_digest(dataset: Dataset) -> str:
     """Identifies a training dataset by its columns, its terminology, and its rows in order.
 
     Unlike a fingerprint, it survives changes by sentence-transformers (formats, transforms, the added name).
+
+    Raises:
+        InputError: It is no ``Dataset``.
     """
+    check_instance("dataset", dataset, Dataset)
     columns = sorted(dataset.column_names)
     sha = hashlib.sha256(f"{columns} {dataset.info.description}".encode())
     if dataset.features.get(LABEL) in (NAMES.type, RELATIONS.type):
@@ -159,8 +163,10 @@ class TerminologyBatches(TrainingBatches):
             **options: Attributes of the plan.
 
         Raises:
-            InputError: An option that the plan does not have or rejects, or the terminology has no such texts.
+            InputError: An option that the plan does not have or rejects, a terminology or dataset of another class, or
+                the terminology has no such texts.
         """
+        check_instance("terminology", terminology, Terminology)
         cls.check_options(options)
         dataset = cls.all_texts(terminology) if dataset is None else dataset
         return cls(**dataset_fields(terminology, path, dataset), **options)

@@ -247,8 +247,10 @@ class HardNegativeBatches(TerminologyBatches):
             **options: Attributes of the plan.
 
         Raises:
-            InputError: A plan together with its attributes, or an option that the plan does not have or rejects.
+            InputError: A plan together with its attributes, an option that the plan does not have or rejects, or a
+                terminology or dataset of another class.
         """
+        check_instance("terminology", terminology, Terminology)
         cls.check_options(options)
         if plan is not None and options:
             raise InputError(f"either plan or its attributes must be given, found plan and {', '.join(options)}")

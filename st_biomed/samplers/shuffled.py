@@ -47,7 +47,11 @@ class ShuffledBatches(TrainingBatches):
 
     @classmethod
     def of(cls, dataset: Dataset) -> ShuffledBatches:
-        """The batches of a training dataset."""
+        """The batches of a training dataset.
+
+        Raises:
+            InputError: It is no ``Dataset``.
+        """
         return cls(rows=dataset_digest(dataset))
 
     def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> ShuffledBatchSampler:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from datasets import Dataset, Features, Value
 
-from st_biomed.errors import InputError, check_integer, check_name
+from st_biomed.errors import InputError, check_instance, check_integer, check_name
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.high_level_concepts import top_concepts
@@ -49,7 +49,7 @@ def few_shot_names(
         ambiguous: Handling of a name under two concepts: ``"error"``, or ``"drop"`` to remove it from all of them.
 
     Raises:
-        InputError: Fewer than two concepts, a concept without names or with fewer than ``2 * shots``, a name that is
+        InputError: Concepts that are no mapping, fewer than two concepts, a concept without names or with fewer than ``2 * shots``, a name that is
             empty or under two concepts, or an argument out of range.
     """
     for name, value, least in (("shots", shots, 1), ("seed", seed, 0)):
@@ -57,6 +57,7 @@ def few_shot_names(
     check_name("ambiguous", ambiguous, AMBIGUOUS)
     if isinstance(concepts, Terminology):
         concepts = top_concepts(concepts)
+    check_instance("concepts", concepts, Mapping)
     if len(concepts) < 2:
         raise InputError(f"concepts must be at least two, found {len(concepts)}")
     tally = Tally()

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, check_integer, check_number
+from st_biomed.errors import InputError, check_instance, check_integer, check_number
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import Tally
@@ -134,8 +134,9 @@ def split_by_concept(
         seed: Random seed, from 0 on.
 
     Raises:
-        InputError: Shares or a seed out of range, too few concepts, or an empty split.
+        InputError: No terminology, shares or a seed out of range, too few concepts, or an empty split.
     """
+    check_instance("terminology", terminology, Terminology)
     _check_shares(dev, test)
     check_integer("seed", seed, 0)
     first = np.zeros(terminology.n_concepts, dtype=np.int64)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from datasets import Dataset, DatasetInfo
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance
 from st_biomed.terminology import Terminology
 from st_biomed.training_data.columns import description
 
@@ -23,7 +23,7 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
         texts: Whether each text has a row, boolean ``[T]``; all by default.
 
     Raises:
-        InputError: ``texts`` is no boolean array ``[T]``.
+        InputError: ``terminology`` is none, or ``texts`` is no boolean array ``[T]``.
 
     Returns:
         Columns ``text`` and ``label`` (int64; of all names, row ``i`` has label ``i``); ``info.description`` is
@@ -34,6 +34,7 @@ def names_dataset(terminology: Terminology, texts: np.ndarray | None = None) -> 
         >>> names.column_names, names[0]
         (['text', 'label'], {'text': 'brulpha', 'label': 0})
     """
+    check_instance("terminology", terminology, Terminology)
     table = pa.table({"text": terminology.texts["text"], "label": pa.array(np.arange(terminology.n_texts))})
     # The content is known by its digest: without a fingerprint datasets would hash every string.
     fingerprint = terminology.digest[:16]

@@ -8,7 +8,7 @@ import pyarrow as pa
 from datasets import Dataset
 
 from st_biomed.corpus.raw_text import Document
-from st_biomed.errors import InputError, check_integer
+from st_biomed.errors import InputError, check_instance, check_integer
 
 
 def passages_dataset(documents: Iterable[Document], words: int = 40) -> Dataset:
@@ -22,7 +22,7 @@ def passages_dataset(documents: Iterable[Document], words: int = 40) -> Dataset:
         Columns ``text`` and ``label`` (int64; row ``i`` has label ``i``).
 
     Raises:
-        InputError: ``words`` is not a whole number of at least 1, or the documents have no text.
+        InputError: ``words`` is not a whole number of at least 1, or the documents have no text or are of another class.
 
     Example:
         >>> passages_dataset([Document("a", "one two three four five")], words=3)["text"][:]
@@ -37,6 +37,7 @@ def passages_dataset(documents: Iterable[Document], words: int = 40) -> Dataset:
 
 def _passages(documents: Iterable[Document], words: int) -> Iterator[str]:
     for document in documents:
+        check_instance("each of documents", document, Document)
         found = document.text.split()
         for start in range(0, len(found), words):
             yield " ".join(found[start : start + words])

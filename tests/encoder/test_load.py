@@ -100,6 +100,8 @@ def test_arguments_are_checked_before_anything_is_loaded():
         load_encoder("x", pooling="means")
     with pytest.raises(InputError, match="max_length"):
         load_encoder("x", max_length=2)
+    with pytest.raises(InputError, match="^model must be a folder or a name on the Hub, found NoneType$"):
+        load_encoder(None)  # type: ignore[arg-type]
 
 
 @pytest.mark.skipif(

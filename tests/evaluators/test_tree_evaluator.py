@@ -131,6 +131,12 @@ def test_trees_have_to_be_as_many_as_pairs():
         TreeEvaluator(PAIRS[:2], [0, 1], trees=["icd"])
     with pytest.raises(InputError, match="at least one tree"):
         TreeEvaluator.join({})
+    with pytest.raises(InputError, match=r"^trees must be a Mapping, found list$"):
+        TreeEvaluator.join([TreeEvaluator(PAIRS[:2], [0, 1])])
+    with pytest.raises(InputError, match=r"^trees\['icd'\] must be a TreeEvaluator, found list$"):
+        TreeEvaluator.join({"icd": PAIRS})
+    with pytest.raises(InputError, match="^hierarchy must be a Hierarchy, found Terminology$"):
+        TreeEvaluator.from_hierarchy(Terminology.read("toy"))
 
 
 # ---------------------------------------------------------------------- files

@@ -94,6 +94,8 @@ def test_batches_have_partners_of_both_definitions_also_in_another_process(both:
 
 
 def test_bad_sources_and_distances_are_one_line(both: Terminology):
+    with pytest.raises(InputError, match="^terminology must be a Terminology, found str$"):
+        Hierarchy("toy")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="unknown source of source_distances 'R': allowed are 'P', 'Q'"):
         Hierarchy(both, source_distances={"R": "hops"})
     with pytest.raises(InputError, match="unknown distance 'hop'.*did you mean 'hops'"):

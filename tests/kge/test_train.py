@@ -270,6 +270,10 @@ def test_bad_settings_are_named(changes: dict[str, object], message: str) -> Non
 
 
 def test_bad_input_is_named() -> None:
+    with pytest.raises(InputError, match="^graph must be a KnowledgeGraph, found str$"):
+        train_kge("toy", SMALL)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="^settings must be a KGESettings, found str$"):
+        train_kge(wheel(), "complex")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="device 'tpux' is not available"):
         train_kge(wheel(), SMALL, device="tpux")
     if not torch.cuda.is_available():

@@ -177,6 +177,7 @@ def test_a_table_of_graph_embeddings_keeps_its_rows(tiny_bert):
         (table(), {"layer": 1, "mention": "marked"}, r"the tokenizer has no marker '\[Ms\]'"),
         (table()[0], {"layer": 1}, r"entities must be floats \[N, E\], found torch.float32 \[5\]"),
         (table().long(), {"layer": 1}, "entities must be floats"),
+        (table().numpy(), {"layer": 1}, r"entities must be a KGETable or a tensor \[N, E\], found ndarray"),
         (table() * torch.tensor([1.0, torch.nan, 1, 1, 1]), {"layer": 1}, "entities: 12 of 12 have NaN .* in row 0"),
     ],
 )

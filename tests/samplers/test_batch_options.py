@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.samplers import (
     DefinitionBatches,
     GraphBatches,
     HardNegativeBatches,
     HardNegativePlan,
     HierarchyBatches,
+    ShuffledBatches,
     SynonymBatches,
 )
 from st_biomed.samplers.batch_factories import TerminologyBatches
@@ -70,3 +72,18 @@ def test_a_plan_of_hard_negatives_is_the_same_as_its_attributes():
 def test_plans_of_hard_negatives_that_cannot_be_are_refused(options: dict[str, Any], message: str):
     with pytest.raises(InputError, match=message):
         HardNegativeBatches.of(TOY, **options)
+
+
+@pytest.mark.parametrize("kind", PLANNED)
+@pytest.mark.parametrize("wrong", ["toy", Hierarchy(TOY).graph])
+def test_what_is_no_terminology_makes_no_batches(kind: type[TerminologyBatches], wrong: Any):
+    with pytest.raises(InputError, match=f"^terminology must be a Terminology, found {type(wrong).__name__}$"):
+        kind.of(wrong)
+
+
+def test_what_is_no_dataset_makes_no_batches():
+    for kind in PLANNED:
+        with pytest.raises(InputError, match="^dataset must be a Dataset, found list$"):
+            kind.of(TOY, dataset=["flumpa"])  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="^dataset must be a Dataset, found Terminology$"):
+        ShuffledBatches.of(TOY)  # type: ignore[arg-type]

@@ -121,6 +121,7 @@ def test_an_ambiguous_name_is_dropped_everywhere_and_counted():
             "name 'X:A NAME 3' is under two concepts, 'X:a' and 'X:d': keep it under one, or set ambiguous='drop'",
         ),
         ({"X:a": ["a", "b"]}, {"shots": 1}, "concepts must be at least two, found 1"),
+        ([("X:a", ["a", "b"])], {"shots": 1}, "concepts must be a Mapping, found list"),
         (CONCEPTS, {"shots": 0}, "shots must be an integer of at least 1, found 0"),
         (CONCEPTS, {"shots": True}, "shots must be an integer of at least 1, found True"),
         (CONCEPTS, {"shots": 1, "seed": -1}, "seed must be an integer of at least 0, found -1"),

@@ -265,6 +265,7 @@ def test_a_benchmark_s_concept_goes_by_a_code_that_a_merge_replaced():
         (lambda t: split_by_concept(t, dev=0.01, test=0.01), "too few for dev 0.01"),
         (lambda t: split_by_concept(t, dev=float("nan")), "dev must be a finite number, found nan"),
         (lambda t: split_by_concept(t, test="0.2"), "test must be a finite number, found '0.2'"),
+        (lambda t: split_by_concept(Hierarchy(t)), "terminology must be a Terminology, found Hierarchy"),
         (lambda t: split_by_concept(t, seed=-1), "seed must be an integer of at least 0, found -1"),
         (lambda t: without_benchmark(t, names=["x"], normalizer="lowr"), "unknown normalizer 'lowr'"),
         (lambda t: without_benchmark(t, codes=t.codes), "no term is left"),

@@ -7,6 +7,7 @@ import pytest
 from datasets import Dataset
 
 from st_biomed.errors import InputError
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import NAMES, RELATIONS, names_dataset, terminology_digest
 from st_biomed.training_data.columns import check_terminology, labels_of
@@ -88,6 +89,11 @@ def test_a_mask_of_another_shape_or_type_is_refused(mask, found: str):
     """Catches numbers of rows that are taken for a mask."""
     with pytest.raises(InputError, match=rf"^texts must be a boolean array \[{TOY.n_texts}\], found {found}"):
         names_dataset(TOY, mask)
+
+
+def test_what_is_no_terminology_has_no_names():
+    with pytest.raises(InputError, match="^terminology must be a Terminology, found Hierarchy$"):
+        names_dataset(Hierarchy(TOY))  # type: ignore[arg-type]
 
 
 def test_no_text_column_is_the_beginning_of_another():

@@ -12,6 +12,7 @@ from st_biomed.samplers import DefinitionBatchSampler
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import definitions_dataset, without_benchmark
 from st_biomed.training_data.passage_arguments import PassageArguments
+from st_biomed.training_data.raw_passages import passages_dataset
 
 TEXT = "He took zorbin daily, for krelosis, and the vexing pain went away.\nA krelosis of the flumpa was seen.\n"
 
@@ -140,3 +141,8 @@ def test_batches_take_passages_as_definitions(zorb: Terminology, corpus: str):
     batches = list(DefinitionBatchSampler(rows, 4, terminology=found, drop_last=True, seed=0))
     texts = {rows[i]["text"] for batch in batches for i in batch}
     assert any("..." in text for text in texts) and batches
+
+
+def test_passages_of_plain_strings_are_refused():
+    with pytest.raises(InputError, match="^each of documents must be a Document, found str$"):
+        passages_dataset(["a b"])  # type: ignore[list-item]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
@@ -113,7 +113,7 @@ class TreeEvaluator(EmbeddingEvaluator):
             **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
         Raises:
-            InputError: No pair at one of the distances.
+            InputError: No hierarchy, or no pair at one of the distances.
         """
         ids, levels = draw_pairs(
             hierarchy,
@@ -149,11 +149,14 @@ class TreeEvaluator(EmbeddingEvaluator):
         """One evaluator of several trees, from the evaluator of each tree.
 
         Raises:
-            InputError: No tree was given.
+            InputError: No tree was given, or something else than a mapping of evaluators.
         """
+        check_instance("trees", trees, Mapping)
         if not trees:
             raise InputError("join needs at least one tree, found none")
         parts = list(trees.values())
+        for tree, part in trees.items():
+            check_instance(f"trees[{tree!r}]", part, TreeEvaluator)
         subtrees, n_before = [], 0
         for part in parts:
             if part.subtrees is not None:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from tqdm import tqdm
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError
-
-if TYPE_CHECKING:
-    from st_biomed.hierarchy import Hierarchy
+from st_biomed.errors import InputError, check_instance
+from st_biomed.hierarchy import Hierarchy
 
 _LISTED = 1_000_000  # candidates of one distance; up to here all are listed, beyond, that many are drawn
 _LISTED_OF_CONCEPT = 10_000  # the same of one distance and anchor concept
@@ -70,8 +68,9 @@ def draw_pairs(
         ``(pairs, distances)``: text ids ``[N, 2]``, the smaller first, and int64 ``[N]``, sorted by distance and ids.
 
     Raises:
-        InputError: No pair at one of the distances (named), text ids or distances out of range.
+        InputError: No hierarchy, no pair at one of the distances (named), text ids or distances out of range.
     """
+    check_instance("hierarchy", hierarchy, Hierarchy)
     if pairs_per_class < 1:
         raise InputError(f"pairs_per_class must be at least 1, found {pairs_per_class}")
     if pairs_per_concept < 0:
