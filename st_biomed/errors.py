@@ -127,6 +127,16 @@ def check_dropout(name: str, value: object) -> float:
     return float(value)
 
 
+def check_several(name: str, value: object) -> None:
+    """Reject one string in place of several: its members would be its letters.
+
+    Raises:
+        InputError: It is a string.
+    """
+    if isinstance(value, str):
+        raise InputError(f"{name} must be a list of strings, found the string {shown(value)}")
+
+
 def check_instance(name: str, value: object, expected: type) -> None:
     """Reject an object of another class.
 

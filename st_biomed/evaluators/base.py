@@ -235,7 +235,14 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
 
         Returns:
             Prefixed metrics.
+
+        Raises:
+            InputError: ``embed`` cannot be called.
         """
+        if not callable(embed):
+            raise InputError(
+                f"embed must map texts to vectors, e.g. table_embedder(texts, matrix), found {type(embed).__name__}"
+            )
         self._announce(epoch, steps)
         if (most := self.truncate_dim) is not None:
             embed = map_embedder(embed, lambda one: lambda texts: np.asarray(one(texts))[..., :most])

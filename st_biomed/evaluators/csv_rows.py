@@ -24,7 +24,9 @@ def append_row(path: Path, row: Mapping[str, object]) -> None:
     header, first = list(row), path
     for number in itertools.count(1):
         kept = path.read_text("utf-8") if path.is_file() else ""
-        kept = kept[: kept.rfind("\n") + 1]  # a row that a full disk cut off is none
+        whole, last = kept[: kept.rfind("\n") + 1], kept[kept.rfind("\n") + 1 :]
+        if last:  # a row that a full disk cut off is none; an editor may have left out the last line break
+            kept = f"{kept}\n" if len(next(csv.reader([last]))) == len(row) else whole
         found = next(csv.reader([kept.partition("\n")[0]]), [])
         if not kept or found == header:
             break

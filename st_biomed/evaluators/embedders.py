@@ -41,7 +41,9 @@ def model_embedder(
         InputError: The model cannot encode.
     """
     if not hasattr(model, "encode"):
-        raise InputError(f"expected a model with encode(), found {type(model).__name__}; a matrix goes to measure()")
+        raise InputError(
+            f"expected a model with encode(), found {type(model).__name__}; measure(table_embedder(texts, matrix)) takes a matrix"
+        )
 
     def embedder(own: TaskInput | None = None) -> Embed:
         options: dict[str, Any] = {} if own is None else own._asdict()

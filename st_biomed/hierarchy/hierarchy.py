@@ -160,7 +160,13 @@ class Hierarchy:
         Returns:
             Levels ``0..max_distance``, int8 ``[A, B]`` on that device; -1 for identical strings and for pairs of
             different sources.
+
+        Raises:
+            InputError: Labels that are no text ids, or levels that the level function may not give.
         """
+        self.lookup.check(labels_a)
+        if labels_b is not labels_a:
+            self.lookup.check(labels_b)
         distance = self._levels_of(labels_a, labels_b)
         if self.level_function is None:
             return distance

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from st_biomed.encoder import computes_bf16
 from st_biomed.encoder.prompts import Task, task_input
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_several
 from st_biomed.linking.forks import use_one_thread_in_a_fork
 from st_biomed.losses.embed import take_rows, token_lengths
 
@@ -62,8 +62,13 @@ class NameEncoder:
 
         Returns:
             float32 ``[N, D]``; ``[0, 0]`` without texts.
+
+        Raises:
+            InputError: One string in place of texts.
         """
+        check_several("texts", texts)
         use_one_thread_in_a_fork()
+        self.model.eval()  # a training that goes on has switched it back
         order = np.argsort([-len(text) for text in texts], kind="stable")
         out: np.ndarray | None = None
         # One group's vectors are fetched after the next group was tokenized and sent: a GPU computes meanwhile.

@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_several
 from st_biomed.records import SourceInfo, Tally
 from st_biomed.terminology import Terminology
 
@@ -43,6 +43,10 @@ class Mention:
     expansion: str = ""
 
     def __post_init__(self) -> None:
+        check_several("parts", self.parts)
+        check_several("gold", self.gold)
+        for ids in self.gold:
+            check_several("gold: the ids of a part", ids)
         if not self.parts:
             object.__setattr__(self, "parts", (self.text,))
 
@@ -88,13 +92,14 @@ class LinkingDictionary:
         """A dictionary from the name and the ids of each entry.
 
         Raises:
-            InputError: There are no entries, or an entry without a name or without an id.
+            InputError: There are no entries, an entry without a name or without an id, or one string in place of ids.
         """
         names: list[str] = []
         place: dict[str, int] = {}
         rows: list[int] = []
         columns: list[int] = []
         for name, ids in entries:
+            check_several(f"dictionary: the ids of entry {len(names) + 1}", ids)
             before = len(columns)
             columns.extend(place.setdefault(id_, len(place)) for id_ in ids)
             if not name or len(columns) == before:

@@ -19,6 +19,7 @@ from st_biomed.losses.similarity import (
     full_precision,
     join_embeddings,
     join_labels,
+    nan_unless_finite,
     reduce_rows,
     row_blocks,
     unit_rows,
@@ -166,7 +167,8 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
             kge_similarity = self._kge_similarity(labels, negatives, kge_similarity)
             if self.miner is not None:
                 positives, negatives = self.miner(rows, similarities, positives, negatives)
-            return self.loss_of_pairs(unit, similarities, positives, negatives, kge_similarity)
+            loss = self.loss_of_pairs(unit, similarities, positives, negatives, kge_similarity)
+            return nan_unless_finite(loss, unit)
 
     def _kge_similarity(self, labels: Tensor, negatives: Tensor, kge_similarity: Tensor | None) -> Tensor:
         """K of every pair ``[B, B]``: what was given, or what the table says and 1 within a concept."""

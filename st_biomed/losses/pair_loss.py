@@ -18,6 +18,7 @@ from st_biomed.losses.similarity import (
     full_precision,
     join_embeddings,
     join_labels,
+    nan_unless_finite,
     unit_rows,
 )
 
@@ -89,7 +90,7 @@ class PairLoss(nn.Module, ABC):
             labels: Text ids, or classes without a lookup: ``[B]``, or ``[B, n]`` for n columns.
 
         Returns:
-            A scalar, differentiable once.
+            A scalar, differentiable once; NaN if an embedding is not finite.
         """
         rows = join_embeddings(embeddings, gather_across_devices=self.gather_across_devices, loss=self)
         labels = join_labels(labels, embeddings, gather_across_devices=self.gather_across_devices)
@@ -99,7 +100,8 @@ class PairLoss(nn.Module, ABC):
             unit = unit_rows(rows)
             similarities = cosine_matrix(unit)
             positives, negatives = concept_pairs(labels, self.lookup, mask_same_text=self.mask_same_text)
-            return self.loss_of_batch(rows, unit, similarities, positives, negatives)
+            loss = self.loss_of_batch(rows, unit, similarities, positives, negatives)
+            return nan_unless_finite(loss, unit)
 
     def loss_of_batch(
         self, rows: Tensor, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor

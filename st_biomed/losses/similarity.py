@@ -124,6 +124,17 @@ class _UnitRows(torch.autograd.Function):
         return torch.addcmul(grad, unit, along, value=-1).mul_(scale)
 
 
+def nan_unless_finite(loss: Tensor, unit: Tensor) -> Tensor:
+    """The loss, or NaN if the vectors of the batch are not finite: miners compare, and no comparison with NaN holds, so that
+    a diverged model would have no pair and no loss.
+
+    Args:
+        loss: A scalar.
+        unit: Rows of length one, ``[B, D]``.
+    """
+    return loss + unit.detach().sum() * 0
+
+
 @torch.no_grad()
 def cosine_matrix(unit: Tensor) -> Tensor:
     """All cosines of a batch, exactly symmetric and outside the graph.

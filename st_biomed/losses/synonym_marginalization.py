@@ -14,6 +14,7 @@ from st_biomed.losses.similarity import (
     full_precision,
     join_embeddings,
     join_labels,
+    nan_unless_finite,
     reduce_rows,
     unit_rows,
 )
@@ -96,9 +97,8 @@ class SynonymMarginalizationLoss(PairLoss):
                 positives, negatives = positives & candidates, negatives & candidates
             unit = unit_rows(rows)
             cosines = cosine_matrix(unit)  # what a miner takes, whatever the similarity of the loss
-            return self.loss_of_batch(
-                rows, unit if self.similarity == "cosine" else rows, cosines, positives, negatives
-            )
+            vectors = unit if self.similarity == "cosine" else rows
+            return nan_unless_finite(self.loss_of_batch(rows, vectors, cosines, positives, negatives), unit)
 
     def loss_of_pairs(self, unit: Tensor, similarities: Tensor, positives: Tensor, negatives: Tensor) -> Tensor:
         scores = self.scale * (unit @ unit.T)

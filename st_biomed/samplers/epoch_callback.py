@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from torch.utils.data import IterableDataset
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from st_biomed.errors import InputError
@@ -19,13 +20,22 @@ class EpochCallback(TrainerCallback):
 
     Raises:
         InputError: When training begins: the training dataset is not the one that its batches were made for, so that its rows
-            would be taken in order.
+            would be taken in order; it is an iterable dataset, which has no batch sampler; or there are prompts, and the collator
+            takes none.
     """
 
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        if any(isinstance(sampler, InOrderBatchSampler) for sampler in samplers_of(kwargs["train_dataloader"])):
+        dataloader = kwargs["train_dataloader"]
+        prompts = getattr(args, "prompts", None)
+        if prompts and not getattr(dataloader.collate_fn, "takes_prompts", True):
+            raise InputError(f"prompts must be None with {type(dataloader.collate_fn).__name__}, found {prompts!r}")
+        if isinstance(dataloader.dataset, IterableDataset):
+            raise InputError(
+                "train_dataset must have a length, as its batches do; an iterable dataset is taken in its order without them"
+            )
+        if any(isinstance(sampler, InOrderBatchSampler) for sampler in samplers_of(dataloader)):
             raise InputError(
                 "batch_sampler: the training dataset is not the one that the batches were made for (shuffled, mapped, or a "
                 "selection?): make them with of(..., dataset=train_dataset)"

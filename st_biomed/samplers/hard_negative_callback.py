@@ -274,6 +274,7 @@ def _restore(
         else:
             logger.warning(
                 "training resumes at step %s without the neighbors of its checkpoint: they are found anew, and the rest "
-                "of the epoch has somewhat other batches",
+                "of the epoch has somewhat other batches; a checkpoint of another folder needs resume_from_checkpoint in the "
+                "training arguments, too",
                 state.global_step,
             )

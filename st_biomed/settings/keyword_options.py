@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from st_biomed.errors import InputError, shown, unknown_name
 
+_SEVERAL = (Iterable, Sequence)
 _IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
 
 
@@ -69,14 +70,15 @@ def check_types(whose: str, function: Callable[..., Any], options: Mapping[str, 
             continue
         kinds = get_args(hints[option]) if get_origin(hints[option]) in (Union, UnionType) else (hints[option],)
         if not any(_fits(value, kind) for kind in kinds):
-            texts = "texts" if any(get_origin(kind) is Iterable for kind in kinds) else "text"
+            texts = "texts" if any(get_origin(kind) in _SEVERAL for kind in kinds) else "text"
             raise InputError(f"{whose}: {option} must be {_IN_WORDS.get(kinds[0], texts)}, found {shown(value)}")
 
 
 def _fits(value: Any, kind: Any) -> bool:
     """Whether a value has a type that an option declares; members of an iterator are not looked at."""
-    if get_origin(kind) is Iterable:
-        texts = not isinstance(value, Collection) or all(isinstance(member, str) for member in value)
+    if get_origin(kind) in _SEVERAL:
+        (kinds,) = get_args(kind)
+        texts = not isinstance(value, Collection) or all(isinstance(member, kinds) for member in value)
         return isinstance(value, Iterable) and not isinstance(value, str | bytes) and texts
     if isinstance(value, bool) and kind in (int, float):
         return False

@@ -18,6 +18,7 @@ from st_biomed import __version__
 from st_biomed.errors import InputError, check_instance
 from st_biomed.readers import check_options, parse_options, reader, reader_names, resolved_options
 from st_biomed.records import Record, Rows, SourceInfo, Tally
+from st_biomed.settings.keyword_options import check_types
 from st_biomed.terminology.build import assemble, sources_of
 from st_biomed.terminology.concept_tables import TerminologyTables
 from st_biomed.terminology.merged_metadata import former_codes, merged_sources
@@ -70,10 +71,11 @@ class Terminology(TerminologyTables):
             **options: The reader's own options.
 
         Raises:
-            InputError: Unknown reader or option, or whatever the reader finds wrong, with file and line.
+            InputError: Unknown reader or option, an option of another type, or whatever the reader finds wrong, with file and line.
         """
         module = reader(source)
         check_options(source, options)
+        check_types(f"reader {source!r}", module.records, options)
         tally = Tally()
         records = module.records(None if path is None else Path(path), tally=tally, **options)
         terminology = cls.from_records(records, module.SOURCE)

@@ -80,9 +80,16 @@ def description(terminology: Terminology) -> str:
 
 
 def terminology_digest(dataset: Dataset) -> str | None:
-    """The digest of the terminology of a dataset's labels; ``None`` if the dataset does not record it."""
-    text = dataset.info.description or ""
-    return text.removeprefix(_MARK) if text.startswith(_MARK) else None
+    """The digest of the terminology of a dataset's labels; ``None`` if the dataset does not record it.
+
+    Raises:
+        InputError: Datasets of several terminologies were joined, whose labels mean different texts.
+    """
+    marks = set((dataset.info.description or "").split())
+    if len(marks) > 1 and all(mark.startswith(_MARK) for mark in marks):
+        raise InputError("the dataset joins rows of several terminologies: merge these, and make it of the result")
+    text = next(iter(marks), "")
+    return text.removeprefix(_MARK) if len(marks) == 1 and text.startswith(_MARK) else None
 
 
 def check_terminology(dataset: Dataset, digest: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, check_instance, check_integer, check_number
+from st_biomed.errors import InputError, check_instance, check_integer, check_number, check_several
 from st_biomed.hierarchy import Hierarchy
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import Tally
@@ -172,8 +172,10 @@ def without_benchmark(
         normalizer: Normalizer of the names on both sides before comparison.
 
     Raises:
-        InputError: An unknown normalizer, or no concept is left.
+        InputError: An unknown normalizer, one string in place of codes or names, or no concept is left.
     """
+    check_several("codes", codes)
+    check_several("names", names)
     held_out = pa.array(terminology.present_codes(codes), pa.string())
     is_removed = pc.is_in(terminology.concepts["code"], value_set=held_out).to_numpy().copy()
     wanted = normalize(pa.array(list(names), pa.string()), normalizer)

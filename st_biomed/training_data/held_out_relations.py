@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from st_biomed.errors import InputError, check_integer
+from st_biomed.errors import InputError, check_integer, check_several
 from st_biomed.terminology import Terminology
 
 _STAGE = "held-out relations"  # of the tallies
@@ -21,7 +21,11 @@ def without_relations(terminology: Terminology, sources: Collection[str]) -> Ter
 
     Args:
         sources: Sources whose relations are held out; those without relations change nothing.
+
+    Raises:
+        InputError: One string in place of sources.
     """
+    check_several("sources", sources)
     relations = terminology.relations
     heads, tails = (relations[name].to_numpy().astype(np.int64) for name in ("head", "tail"))
     pairs = np.minimum(heads, tails) * terminology.n_concepts + np.maximum(heads, tails)
@@ -36,7 +40,11 @@ def without_relations_of(terminology: Terminology, codes: Collection[str]) -> Te
     Args:
         codes: Codes of the held-out concepts, also those that a merge replaced: a relation with any of them is held
             out. Unknown codes are ignored.
+
+    Raises:
+        InputError: One string in place of codes.
     """
+    check_several("codes", codes)
     wanted = pa.array(terminology.present_codes(codes), pa.string())
     held_out = pc.is_in(terminology.concepts["code"], value_set=wanted).to_numpy()
     ends = (held_out[terminology.relations[name].to_numpy()] for name in ("head", "tail"))

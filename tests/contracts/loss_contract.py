@@ -60,6 +60,13 @@ class LossContract:
         embeddings, labels = self.batch()
         assert torch.autograd.gradcheck(lambda rows: self.value(loss, rows, labels), embeddings)
 
+    @pytest.mark.parametrize("number", [torch.nan, torch.inf])
+    def test_a_diverged_vector_has_no_finite_loss(self, loss, number: float):
+        """Would catch mining that finds no pair among NaN: a loss of 0, by which a diverged checkpoint is the best."""
+        embeddings, labels = self.batch()
+        embeddings.data[0, 0] = number
+        assert not self.value(loss, embeddings, labels).isfinite()
+
     def test_order_of_the_rows_does_not_matter(self, loss):
         embeddings, labels = self.batch()
         order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(2))

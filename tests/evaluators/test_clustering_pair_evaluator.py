@@ -214,8 +214,9 @@ def test_held_out_names_are_given_by_a_mask_or_by_their_ids(toy):
     mask = np.arange(toy.n_texts) % 2 == 0
     evaluators = [ClusteringPairEvaluator.from_terminology(toy, texts) for texts in (mask, np.flatnonzero(mask))]
     assert evaluators[0].texts == evaluators[1].texts == toy.strings[::2]
-    with pytest.raises(InputError, match="expected ids below 390 or a mask"):
-        ClusteringPairEvaluator.from_terminology(toy, np.array([0, 390]))
+    for other in (390, -1):
+        with pytest.raises(InputError, match=r"expected ids from 0 to 389 or a mask \[390\]"):
+            ClusteringPairEvaluator.from_terminology(toy, np.array([0, other]))
     with pytest.raises(InputError, match="seed must not be negative, found -1"):
         ClusteringPairEvaluator.from_terminology(toy, sample=2, seed=-1)
     with pytest.raises(InputError, match="sample must be at least 1, found 0"):
@@ -259,6 +260,11 @@ def test_bad_lists_are_refused():
         ClusteringPairEvaluator(["flumpa", "terkia"], ["A"])
     with pytest.raises(InputError, match="no two of 2 terms share a concept"):
         ClusteringPairEvaluator(["flumpa", "terkia"], ["A", "B"])
+    for no_concept in (float("nan"), None, ""):  # terms without a concept would be synonyms of one another
+        with pytest.raises(
+            InputError, match=f"concepts: expected the concept of each term as a text, found {no_concept!r}"
+        ):
+            ClusteringPairEvaluator(["flumpa", "terkia", "zorb"], ["A", "A", no_concept])
     for no_text in (float("nan"), None):
         with pytest.raises(InputError, match=f"terms: expected texts, found {no_text}"):
             ClusteringPairEvaluator(["flumpa", no_text], ["A", "A"])

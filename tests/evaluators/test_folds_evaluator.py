@@ -128,6 +128,10 @@ def test_what_cannot_be_averaged_is_refused(folder: Path) -> None:
     other = EntityLinkingEvaluator(protocol(folder).open(1), ks=(1, 3))
     with pytest.raises(InputError, match=r"folds: expected the same ks in each, found \[\(1, 3\), \(1, 5\)\]"):
         FoldsEvaluator([evaluator, other])
+    cut = EntityLinkingEvaluator(protocol(folder).open(0), truncate_dim=2)
+    with pytest.raises(InputError, match="folds: truncate_dim, bf16 and the cache are options .*, found 2 in a fold"):
+        FoldsEvaluator([evaluator, cut])
+    FoldsEvaluator([evaluator, cut], truncate_dim=2)
 
 
 def test_counts_of_a_named_evaluator_are_sums():

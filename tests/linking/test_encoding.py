@@ -65,7 +65,8 @@ def test_dropout_is_off(tiny_bert: SentenceTransformer) -> None:
     for module in tiny_bert.modules():
         if isinstance(module, torch.nn.Dropout):
             module.p = 0.5
-    encoder = NameEncoder(tiny_bert.train(), bf16=False)
+    encoder = NameEncoder(tiny_bert, bf16=False)
+    tiny_bert.train()  # as a training does that goes on
     np.testing.assert_array_equal(encoder.encode(["flumpa"], task="query"), encoder.encode(["flumpa"], task="query"))
 
 
@@ -83,5 +84,7 @@ def test_no_text_has_no_vector_and_what_is_no_model_is_refused(tiny_bert: Senten
     assert NameEncoder(tiny_bert).encode([], task="query").shape == (0, 0)
     with pytest.raises(InputError, match="expected a SentenceTransformer, found str"):
         NameEncoder("tiny")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="texts must be a list of strings, found the string 'flumpa'"):
+        NameEncoder(tiny_bert).encode("flumpa", task="query")
     with pytest.raises(InputError, match="tokens_per_forward must be at least 1, found 0"):
         NameEncoder(tiny_bert, tokens_per_forward=0)

@@ -35,3 +35,18 @@ def test_ids_of_a_dictionary_are_distinct() -> None:
 def test_entries_are_those_one_by_one() -> None:
     dictionary = LinkingDictionary.from_entries([("zorb", ["X2", "X1"]), ("flumpa", ["X1"]), ("zorb", ["X3"])])
     assert [(name, frozenset(ids)) for name, ids in dictionary.entries()] == [dictionary.entry(i) for i in range(3)]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: LinkingDictionary.from_entries([("zorb", "X1")]), "dictionary: the ids of entry 1 must be a list"),
+        (lambda: Mention("zorb", "X1"), "gold must be a list of strings, found the string 'X1'"),
+        (lambda: Mention("zorb", ("X1",)), "gold: the ids of a part must be a list of strings, found the string 'X1'"),
+        (lambda: Mention("zorb", (frozenset({"X1"}),), parts="zorb"), "parts must be a list of strings"),
+    ],
+)
+def test_one_string_in_place_of_several_is_refused(make, message: str) -> None:
+    """Catches ids that are the letters of one id: every mention would be linked wrongly, or found right by chance."""
+    with pytest.raises(InputError, match=f"^{message}"):
+        make()

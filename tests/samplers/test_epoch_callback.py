@@ -8,7 +8,7 @@ import pytest
 from transformers import TrainerState
 
 from st_biomed.errors import InputError
-from st_biomed.samplers import EpochCallback, SynonymBatches, SynonymBatchSampler
+from st_biomed.samplers import EpochCallback, GraphCollator, SynonymBatches, SynonymBatchSampler
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import names_dataset
 
@@ -28,6 +28,11 @@ class Mixing(Sampler):
 def shard(sampler: object) -> SimpleNamespace:
     """What deals the batches to the processes: it has no epoch of its own."""
     return SimpleNamespace(batch_sampler=sampler)
+
+
+def begin_training(batch_sampler: object, dataset: object, args: object = None, collator: object = None) -> None:
+    dataloader = SimpleNamespace(batch_sampler=shard(shard(batch_sampler)), dataset=dataset, collate_fn=collator)
+    EpochCallback().on_train_begin(args, TrainerState(), None, train_dataloader=dataloader)
 
 
 def begin(batch_sampler: object, epoch: float | None) -> None:
@@ -59,14 +64,25 @@ def test_rows_in_order_are_not_trained_on():
     make = SynonymBatches.of(terminology)
     fitting, other = (make(rows, 16, drop_last=True) for rows in (dataset, dataset.shuffle(seed=1)))
 
-    def begin_training(batch_sampler: object) -> None:
-        dataloader = shard(shard(batch_sampler))
-        EpochCallback().on_train_begin(None, TrainerState(), None, train_dataloader=dataloader)
-
-    begin_training(fitting)
+    begin_training(fitting, dataset)
     for refused in (other, Mixing(fitting, other)):
         with pytest.raises(InputError, match="the training dataset is not the one that the batches were made for"):
-            begin_training(refused)
+            begin_training(refused, dataset)
+
+
+def test_an_iterable_dataset_is_not_trained_on():
+    """Catches rows that are taken as they come, because the batches of an iterable dataset are its own."""
+    rows = names_dataset(Terminology.read("toy")).to_iterable_dataset()
+    with pytest.raises(InputError, match="^train_dataset must have a length"):
+        begin_training(None, rows)
+
+
+def test_prompts_that_a_collator_drops_are_refused():
+    collator = SimpleNamespace(takes_prompts=GraphCollator.takes_prompts)
+    with pytest.raises(InputError, match="^prompts must be None with SimpleNamespace, found 'query: '"):
+        begin_training(None, [], SimpleNamespace(prompts="query: "), collator)
+    begin_training(None, [], SimpleNamespace(prompts=None), collator)
+    begin_training(None, [], SimpleNamespace(prompts="query: "), SimpleNamespace())
 
 
 def test_a_sampler_is_no_factory_of_samplers():

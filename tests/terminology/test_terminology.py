@@ -187,6 +187,8 @@ def test_reading_keeps_the_reader_s_tally() -> None:
 def test_unknown_reader_and_option_are_named_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"unknown reader 'toys': allowed are .*did you mean 'toy'"):
         Terminology.read("toys")
+    with pytest.raises(InputError, match="reader 'toy': trees must be a whole number, found '2'"):
+        Terminology.read("toy", trees="2")
     with pytest.raises(InputError, match=r"unknown option of reader 'toy' 'deep': .*did you mean 'depth'"):
         Terminology.read("toy", deep=1)
 

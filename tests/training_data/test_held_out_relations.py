@@ -49,6 +49,13 @@ def test_no_relation_of_a_held_out_concept_is_left():
     assert without_relations_of(whole, []).digest == whole.digest
 
 
+@pytest.mark.parametrize(("hold_out", "name"), [(without_relations, "sources"), (without_relations_of, "codes")])
+def test_one_string_in_place_of_several_is_refused(hold_out, name: str):
+    """Catches letters for names: nothing would be held out."""
+    with pytest.raises(InputError, match=f"^{name} must be a list of strings, found the string 'A'"):
+        hold_out(related(("A", 0, "treats", 1)), "A")
+
+
 def test_a_code_that_a_merge_replaced_is_held_out():
     """Catches a relation that is trained on because its concept has another code after a merge."""
     whole = related(("A", 0, "treats", 1), ("A", 2, "treats", 3))

@@ -14,6 +14,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.clustering_pair.term_rows import one_term_per_wording, split_rows
 from st_biomed.evaluators.embedders import EmbedOnce
+from st_biomed.evaluators.text_ids import text_ids
 from st_biomed.files.delimited import read_table
 from st_biomed.metrics.clustering_pair import PUBLISHED_THETAS, clustering_pair_metrics, concept_counts
 from st_biomed.metrics.mcsm import without_self
@@ -94,6 +95,8 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
             raise InputError(f"terms and concepts must be equally many, found {len(terms):,} and {len(concepts):,}")
         if no_texts := [term for term in terms if not isinstance(term, str)]:
             raise InputError(f"terms: expected texts, found {no_texts[0]!r}")
+        if unknown := [concept for concept in concepts if not isinstance(concept, str) or not concept]:
+            raise InputError(f"concepts: expected the concept of each term as a text, found {unknown[0]!r}")
         settings: dict[str, Any] = {
             "mode": mode,
             "k": k,
@@ -163,12 +166,7 @@ class ClusteringPairEvaluator(EmbeddingEvaluator):
         Raises:
             InputError: Text ids out of range, a sample below 1, or as in the class.
         """
-        try:
-            ids = np.unique(np.arange(terminology.n_texts)[slice(None) if texts is None else texts])
-        except IndexError:
-            raise InputError(
-                f"texts: expected ids below {terminology.n_texts:,} or a mask, found other values"
-            ) from None
+        ids = text_ids(texts, terminology.n_texts)
         row, concept = terminology.text_concepts.take(ids)
         if sample is not None:
             if sample < 1:

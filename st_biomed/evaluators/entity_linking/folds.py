@@ -15,6 +15,9 @@ from st_biomed.evaluators.embedders import Embed, EmbedOnce
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.metrics.significance import Units
 
+_UNSET = (None, False, None, "float32")
+"""The embedding options of a fold that was given none."""
+
 
 class FoldsEvaluator(EmbeddingEvaluator):
     """Mean over folds of the metrics of :class:`~st_biomed.evaluators.EntityLinkingEvaluator` (CADEC, PsyTAR).
@@ -28,7 +31,7 @@ class FoldsEvaluator(EmbeddingEvaluator):
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: No fold, or folds with different ``ks`` or ``by_document``.
+        InputError: No fold, folds with different ``ks`` or ``by_document``, or that embed otherwise than this evaluator.
     """
 
     uses_task_prompts = True
@@ -40,6 +43,12 @@ class FoldsEvaluator(EmbeddingEvaluator):
         for argument in ("ks", "by_document"):
             if len(values := {getattr(fold, argument) for fold in folds}) > 1:
                 raise InputError(f"folds: expected the same {argument} in each, found {sorted(values)}")
+        for fold in folds:
+            for given, unset, own in zip(fold.embedding_options, _UNSET, self.embedding_options):
+                if given not in (unset, own):
+                    raise InputError(
+                        f"folds: truncate_dim, bf16 and the cache are options of the FoldsEvaluator, found {given!r} in a fold"
+                    )
         self.folds = list(folds)
         self._repeated = None if folds[0].by_document else _repeated_mentions(self.folds)
 

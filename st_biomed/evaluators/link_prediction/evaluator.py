@@ -224,6 +224,8 @@ def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, float]:
 def _checked(triples: np.ndarray, name: str, n_entities: int, relations: Sequence[str] | None) -> np.ndarray:
     """The triples as int64 ``[T, 3]``."""
     triples = np.asarray(triples)
+    if not triples.size:
+        triples = np.empty((0, 3), dtype=np.int64)
     if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype.kind not in "iu":
         raise InputError(f"{name}: expected whole numbers [T, 3], found {triples.dtype} {list(triples.shape)}")
     most = {"head": n_entities, "relation": None if relations is None else len(relations), "tail": n_entities}

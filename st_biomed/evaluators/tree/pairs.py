@@ -10,6 +10,7 @@ from tqdm import tqdm
 
 from st_biomed.csr import CSR
 from st_biomed.errors import InputError, check_instance
+from st_biomed.evaluators.text_ids import text_ids
 from st_biomed.hierarchy import Hierarchy
 
 _LISTED = 1_000_000  # candidates of one distance; up to here all are listed, beyond, that many are drawn
@@ -81,7 +82,7 @@ def draw_pairs(
     wanted = range(far + 1) if distances is None else sorted(set(distances))
     if not len(wanted) or not all(0 <= level <= far for level in wanted):
         raise InputError(f"distances must be from 0 to {far} in this hierarchy, found {list(wanted)}")
-    ids = _text_ids(texts, hierarchy.terminology.n_texts)
+    ids = text_ids(texts, hierarchy.terminology.n_texts)
     drawn = []
     for level in tqdm(wanted, desc="pairs", unit=" distances", delay=2, disable=None, leave=False):
         rng = np.random.default_rng([seed, level])
@@ -101,18 +102,6 @@ def draw_pairs(
             )
         drawn.append(pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))])
     return np.concatenate(drawn), np.repeat(np.array(wanted, dtype=np.int64), [len(pairs) for pairs in drawn])
-
-
-def _text_ids(texts: np.ndarray | None, n_texts: int) -> np.ndarray:
-    """Sorted distinct text ids from ids, a mask or nothing."""
-    if texts is None:
-        return np.arange(n_texts)
-    texts = np.asarray(texts)
-    if texts.dtype == bool and texts.shape == (n_texts,):
-        return np.flatnonzero(texts)
-    if texts.dtype.kind in "iu" and texts.ndim == 1 and (not len(texts) or 0 <= texts.min() <= texts.max() < n_texts):
-        return np.unique(texts).astype(np.int64)
-    raise InputError(f"texts: expected ids from 0 to {n_texts - 1} or a mask [{n_texts}], found others")
 
 
 def _candidates(hierarchy: Hierarchy, ids: np.ndarray, level: int, by_concept: bool = False) -> _Candidates:
