@@ -12,7 +12,7 @@ import numpy as np
 from sentence_transformers.base.evaluation import BaseEvaluator
 
 from st_biomed.encoder.digest import model_digest
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_instance, check_integer
 from st_biomed.evaluators.csv_rows import append_row
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder, model_embedder, table_embedder
 from st_biomed.evaluators.terminal_table import metrics_table
@@ -83,8 +83,8 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
             :meth:`st_biomed.metrics.Units.compare`.
 
     Raises:
-        InputError: ``batch_size`` or ``truncate_dim`` below 1, ``n_bootstrap`` or ``bootstrap_seed`` below 0, or a name
-            that cannot be part of a file name.
+        InputError: ``batch_size`` or ``truncate_dim`` is no integer from 1, ``n_bootstrap`` or ``bootstrap_seed`` none from 0, or
+            the name cannot be part of a file name.
     """
 
     uses_task_prompts = False
@@ -105,13 +105,11 @@ class EmbeddingEvaluator(BaseEvaluator, ABC):
         cache_dtype: str = "float32",
     ) -> None:
         super().__init__()
-        for argument, value in {"n_bootstrap": n_bootstrap, "bootstrap_seed": bootstrap_seed}.items():
-            if value < 0:
-                raise InputError(f"{argument} must be at least 0, found {value}")
-        if batch_size < 1:
-            raise InputError(f"batch_size must be at least 1, found {batch_size}")
-        if truncate_dim is not None and truncate_dim < 1:
-            raise InputError(f"truncate_dim must be at least 1, found {truncate_dim}")
+        check_integer("n_bootstrap", n_bootstrap, 0)
+        check_integer("bootstrap_seed", bootstrap_seed, 0)
+        check_integer("batch_size", batch_size)
+        check_integer("truncate_dim", truncate_dim, or_none=True)
+        check_instance("name", name, str)
         if "/" in name or "\\" in name:
             raise InputError(f"name is part of a file name and must not hold a slash, found {name!r}")
         self.name = name

@@ -135,7 +135,7 @@ def test_no_text_is_refused():
 
 
 def test_a_matrix_in_place_of_a_model_is_refused():
-    with pytest.raises(InputError, match=r"found ndarray; a matrix goes to measure\(\)"):
+    with pytest.raises(InputError, match=r"found ndarray; measure\(table_embedder\(texts, matrix\)\) takes a matrix"):
         FirstNumber()(np.eye(2))
 
 
@@ -159,3 +159,15 @@ def test_the_table_shows_what_changed():
     ]
     assert len({len(line) for line in table.splitlines()}) == 1
     assert "change" not in metrics_table({"now": before}, {"AUC": "dev_auc"})
+    with pytest.raises(InputError, match=r"^embed must map texts to vectors, e.g. table_embedder.*, found ndarray"):
+        FirstNumber().measure(np.eye(2))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"n_bootstrap": None}, {"n_bootstrap": 10.0}, {"batch_size": "3"}, {"truncate_dim": 0}, {"bootstrap_seed": -1}],
+)
+def test_options_of_another_type_are_refused(given: dict):
+    (name,) = given
+    with pytest.raises(InputError, match=f"^{name} must be an integer of at least"):
+        FirstNumber(**given)

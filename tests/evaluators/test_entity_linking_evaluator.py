@@ -160,7 +160,7 @@ def test_the_configuration_tells_which_accuracies_are_measured(other):
         ({"ks": (1, 0)}, "whole numbers from 1"),
         ({"depth": 4}, "depth must be at least 20, found 4"),
         ({"dictionary_chunk": 0}, "dictionary_chunk must be at least 1"),
-        ({"n_bootstrap": -1}, "n_bootstrap must be at least 0"),
+        ({"n_bootstrap": -1}, "n_bootstrap must be an integer of at least 0, found -1"),
         ({"as_published": True, "gold_match": "exact"}, "as_published: gold_match is 'any', found 'exact'"),
         ({"as_published": True, "similarity": "cosine"}, "as_published: similarity is 'dot', found 'cosine'"),
         ({"cache_dir": __file__}, "cache_dir: .* is a file"),
