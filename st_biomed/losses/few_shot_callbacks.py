@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from sentence_transformers import SentenceTransformer
 from torch import Tensor, nn
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
@@ -19,7 +18,6 @@ from st_biomed.files.checkpoint_folders import checkpoint_folder, resumed_checkp
 from st_biomed.losses.few_shot import FewShotLoss
 from st_biomed.losses.few_shot_names import checked_names
 from st_biomed.losses.loss_parameters_callback import LossParametersCallback, trainable_parameters
-from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.processes import from_first_process
 
 FILE_NAME = "few_shot_validation.safetensors"
@@ -37,9 +35,6 @@ class FewShotNegativesCallback(LossParametersCallback):
 
     Args:
         loss: The loss.
-
-    Raises:
-        InputError: When training begins: the model does not begin with :class:`~st_biomed.modules.NameVectors`.
     """
 
     def __init__(self, loss: FewShotLoss) -> None:
@@ -49,9 +44,6 @@ class FewShotNegativesCallback(LossParametersCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        model = kwargs["model"]
-        if isinstance(model, SentenceTransformer) and not isinstance(model[0], NameVectors):
-            raise InputError(f"the model must begin with NameVectors, found {type(model[0]).__name__}")
         if state.global_step == 0:
             self.few_shot.names.forget()
         super().on_train_begin(args, state, control, **kwargs)

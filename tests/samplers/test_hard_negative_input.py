@@ -26,7 +26,7 @@ def begin(callback: HardNegativeCallback, model: SentenceTransformer, **argument
     made = HardNegativeBatchSampler(names_dataset(TOY), PLAN.batch_size, terminology=TOY, plan=PLAN)
 
     class Loader:
-        batch_sampler = made
+        batch_sampler, dataset, collate_fn = made, None, None
 
         def __len__(self) -> int:
             return 1
