@@ -85,11 +85,10 @@ def terminology_digest(dataset: Dataset) -> str | None:
     Raises:
         InputError: Datasets of several terminologies were joined, whose labels mean different texts.
     """
-    marks = set((dataset.info.description or "").split())
-    if len(marks) > 1 and all(mark.startswith(_MARK) for mark in marks):
+    text = dataset.info.description or ""
+    if text.count(_MARK) > 1:  # concatenate_datasets joins descriptions
         raise InputError("the dataset joins rows of several terminologies: merge these, and make it of the result")
-    text = next(iter(marks), "")
-    return text.removeprefix(_MARK) if len(marks) == 1 and text.startswith(_MARK) else None
+    return text.removeprefix(_MARK) if text.startswith(_MARK) else None
 
 
 def check_terminology(dataset: Dataset, digest: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
@@ -75,6 +75,14 @@ def test_another_terminology_is_refused():
 def test_a_dataset_of_another_kind_is_refused(columns, message):
     with pytest.raises(InputError, match=message):
         NAMES.check(Dataset.from_dict(columns))
+
+
+def test_rows_of_several_terminologies_are_refused():
+    """Catches labels that mean names of two terminologies."""
+    one, other = names_dataset(TOY), names_dataset(Terminology.read("toy", trees=2))
+    assert terminology_digest(concatenate_datasets([one, one])) == TOY.digest
+    with pytest.raises(InputError, match="^the dataset joins rows of several terminologies"):
+        terminology_digest(concatenate_datasets([one, other]))
 
 
 @pytest.mark.parametrize(
