@@ -282,15 +282,6 @@ def test_wrong_arguments_are_refused(arguments, message):
         Hierarchy(chain(("X:1", "X:0")), **arguments)
 
 
-@pytest.mark.parametrize("wrong", [-1, 9])
-def test_a_label_that_is_no_text_id_is_refused(wrong: int):
-    """Catches -1, the name that a grouping node does not have, as the last name of all."""
-    hierarchy, labels = Hierarchy(chain(("X:1", "X:0"))), torch.arange(2)
-    for pair in ((labels, torch.tensor([wrong])), (torch.tensor([wrong]), labels)):
-        with pytest.raises(InputError, match=f"found {wrong} to {wrong}"):
-            hierarchy.distance(*pair)
-
-
 def test_siblings_may_not_stand_beyond_what_contains_them():
     """Would catch an order in which the wider kinship hides the narrower one."""
     with pytest.raises(InputError, match="nearer level"):
