@@ -170,11 +170,19 @@ class BergamotLoss(nn.Module):
 
     def embed(self, texts: dict[str, Tensor]) -> Tensor:
         """Vectors ``[T, D]`` of the features of T texts."""
-        from st_biomed.losses.embed import embed_columns, over_parts
+        from st_biomed.losses.embed import embed_columns
 
-        if type(self.model.forward).__name__ == "ForwardDecorator":  # of MatryoshkaLoss and AdaptiveLayerLoss
-            raise over_parts(self)
+        if (
+            type(getattr(self.model, "forward", None)).__name__ == "ForwardDecorator"
+        ):  # of MatryoshkaLoss and AdaptiveLayerLoss
+            raise self.over_parts()
         return embed_columns(self.model, [texts])[0]
+
+    def over_parts(self) -> InputError:
+        """The error in a loss over parts of the vectors: the graph encoder has the width of whole ones."""
+        return InputError(
+            f"{type(self).__name__} cannot be wrapped in a loss over parts of the vectors: its graph encoder has their full width"
+        )
 
     def compute_loss_from_embeddings(
         self, embeddings: list[Tensor], labels: Tensor, graph: GraphBatch

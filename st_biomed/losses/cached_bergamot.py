@@ -53,9 +53,7 @@ class CachedBergamotLoss(BergamotLoss):
         Raises:
             InputError: Always: the graph encoder has the width of whole vectors.
         """
-        from st_biomed.losses.embed import over_parts
-
-        raise over_parts(self)
+        raise self.over_parts()
 
     def get_config_dict(self) -> dict[str, Any]:
         return {**super().get_config_dict(), "mini_batch_size": self.mini_batch_size}

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from sentence_transformers.base.losses.merged_forward import merge_feature_batches
 from sentence_transformers.util import get_world_size
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn.parallel import DistributedDataParallel
 
 from st_biomed.errors import InputError
@@ -28,13 +28,6 @@ CHUNK_COST_ACCELERATOR = 8192
 
 Encoder = Callable[[dict[str, Any]], dict[str, Any]]
 """The interface of a module: it takes features and returns them with ``sentence_embedding`` ``[B, D]``."""
-
-
-def over_parts(loss: nn.Module) -> InputError:
-    """The error for a loss with a graph encoder in a loss over parts of the vectors."""
-    return InputError(
-        f"{type(loss).__name__} cannot be wrapped in a loss over parts of the vectors: its graph encoder has their full width"
-    )
 
 
 def embed_columns(
