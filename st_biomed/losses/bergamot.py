@@ -170,19 +170,11 @@ class BergamotLoss(nn.Module):
 
     def embed(self, texts: dict[str, Tensor]) -> Tensor:
         """Vectors ``[T, D]`` of the features of T texts."""
-        from st_biomed.losses.embed import embed_columns
+        from st_biomed.losses.embed import OVER_PARTS, embed_columns
 
-        if (
-            type(getattr(self.model, "forward", None)).__name__ == "ForwardDecorator"
-        ):  # of MatryoshkaLoss and AdaptiveLayerLoss
-            raise self.over_parts()
+        if type(getattr(self.model, "forward", None)).__name__ == "ForwardDecorator":  # of MatryoshkaLoss and its like
+            raise InputError(f"{type(self).__name__} {OVER_PARTS}")
         return embed_columns(self.model, [texts])[0]
-
-    def over_parts(self) -> InputError:
-        """The error in a loss over parts of the vectors: the graph encoder has the width of whole ones."""
-        return InputError(
-            f"{type(self).__name__} cannot be wrapped in a loss over parts of the vectors: its graph encoder has their full width"
-        )
 
     def compute_loss_from_embeddings(
         self, embeddings: list[Tensor], labels: Tensor, graph: GraphBatch
