@@ -127,14 +127,17 @@ def check_dropout(name: str, value: object) -> float:
     return float(value)
 
 
-def check_several(name: str, value: object) -> None:
+def check_several(name: str, value: object, what: str = "strings") -> None:
     """Reject one string in place of several: its members would be its letters.
+
+    Args:
+        what: The word for the members.
 
     Raises:
         InputError: It is a string.
     """
     if isinstance(value, str):
-        raise InputError(f"{name} must be a list of strings, found the string {shown(value)}")
+        raise InputError(f"{name}: expected a list of {what}, found {shown(value)}")
 
 
 def check_instance(name: str, value: object, expected: type) -> None:

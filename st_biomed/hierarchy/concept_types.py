@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_several, unknown_name
 from st_biomed.files.delimited import read_table
 from st_biomed.readers.umls.type_groups import TYPE_GROUPS
 
@@ -100,8 +100,7 @@ class ConceptTypes:
         """
         if branches is not None and children_of is not None:
             raise InputError("branches and children_of: expected one of them, found both")
-        if isinstance(branches, str):
-            raise InputError(f"branches: expected a list of codes, found {branches!r}")
+        check_several("branches", branches, "codes")
         terminology, roots = hierarchy.terminology, hierarchy.graph.roots
         if children_of is not None:
             roots = hierarchy.children.row(terminology.concept(children_of))
@@ -194,8 +193,7 @@ class ConceptTypes:
         """
         if least_concepts < 1:
             raise InputError(f"least_concepts must be at least 1, found {least_concepts}")
-        if isinstance(only_types, str):
-            raise InputError(f"only_types: expected a list of types, found {only_types!r}")
+        check_several("only_types", only_types, "types")
         if isinstance(groups, str) and groups not in TYPE_GROUPS:
             raise unknown_name("groups of types", groups, TYPE_GROUPS)
         chosen = replace(self, types=self.last) if last_type_only else self

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_name, unknown_name
+from st_biomed.errors import InputError, check_name, check_several, unknown_name
 from st_biomed.records import STANDARD
 from st_biomed.terminology.subset import and_below
 
@@ -47,9 +47,7 @@ class Conditions:
                 raise InputError(f"{name}: expected True or False, found {getattr(self, name)!r}")
         for name in ("types", "below", "sources", "languages"):
             value = getattr(self, name)
-            if isinstance(value, str):
-                what = "semantic types" if name == "types" else "codes" if name == "below" else name
-                raise InputError(f"{name}: expected a list of {what}, found {value!r}")
+            check_several(name, value, "semantic types" if name == "types" else "codes" if name == "below" else name)
             if value is not None:
                 object.__setattr__(self, name, tuple(value))
                 if not value:

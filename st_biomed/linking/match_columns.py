@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from st_biomed.errors import InputError, shown
+from st_biomed.errors import InputError, check_several, shown
 from st_biomed.linking.concept_search import Match
 from st_biomed.linking.mention_files.lines import is_valid_utf8
 
@@ -48,8 +48,7 @@ def missing_texts(missing: Iterable[str]) -> frozenset[str]:
     Raises:
         InputError: A string in place of a list, or a member that is none.
     """
-    if isinstance(missing, str):
-        raise InputError(f"missing: expected a list of texts, found {missing!r}")
+    check_several("missing", missing, "texts")
     texts = list(missing)
     for text in texts:
         if not isinstance(text, str):

@@ -99,7 +99,10 @@ class LinkingDictionary:
         rows: list[int] = []
         columns: list[int] = []
         for name, ids in entries:
-            check_several(f"dictionary: the ids of entry {len(names) + 1}", ids)
+            if isinstance(ids, str):
+                raise InputError(
+                    f"dictionary: the ids of entry {len(names) + 1}: expected a list of strings, found {ids!r}"
+                )
             before = len(columns)
             columns.extend(place.setdefault(id_, len(place)) for id_ in ids)
             if not name or len(columns) == before:

@@ -14,7 +14,7 @@ from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.kge import KGETable
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels
-from st_biomed.modules.inject_knowledge import injection_of
+from st_biomed.modules.inject_knowledge import entity_vectors, injection_of
 
 UNLINKED = -100
 """Label of padding, and of a mention whose entity is not known."""
@@ -65,10 +65,7 @@ class EntityLinkingLoss(nn.Module):
         self.reduction = check_name("reduction", reduction, ("mean", "sum"))
         check_integer("num_sampled", num_sampled, or_none=True)
         self.num_sampled = num_sampled
-        if isinstance(entities, KGETable):
-            entities = torch.from_numpy(entities.vectors.copy())
-        if entities is not None and not isinstance(entities, Tensor):
-            raise InputError(f"entities must be a KGETable or a tensor [N, E], found {type(entities).__name__}")
+        entities = None if entities is None else entity_vectors(entities)
         if entities is not None and (entities.ndim != 2 or not entities.isfinite().all()):
             raise InputError(f"entities must be finite numbers [N, E], found {list(entities.shape)}")
         self._entities: Tensor | None

@@ -103,7 +103,7 @@ class KnowledgeInjectionCollator:
     """
 
     valid_label_columns = ("label",)
-    takes_prompts = False
+    takes_prompts = False  # as in GraphCollator
 
     def __init__(self, masking: Callable[[list[dict[str, Any]]], dict[str, Tensor]]) -> None:
         self.masking = masking

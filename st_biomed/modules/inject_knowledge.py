@@ -38,17 +38,27 @@ def inject_knowledge(
     transformer = encoder_of(model)
     if isinstance(transformer, KnowledgeInjectedTransformer):
         raise InputError("the encoder already has knowledge injection")
-    if isinstance(entities, KGETable):
-        vectors = torch.from_numpy(entities.vectors.copy())
-    elif isinstance(entities, Tensor):
-        vectors = entities.detach().clone()
-    else:
-        raise InputError(f"entities must be a KGETable or a tensor [N, E], found {type(entities).__name__}")
+    vectors = entity_vectors(entities)
+    if vectors is entities:
+        vectors = vectors.detach().clone()
     try:
         model[0] = KnowledgeInjectedTransformer(transformer, vectors.half() if half else vectors, **settings)
     except ValueError as error:
         raise InputError(str(error)) from error
     return model
+
+
+def entity_vectors(entities: KGETable | Tensor) -> Tensor:
+    """The vectors ``[N, E]`` of entities: a copy of those of a table, or the tensor itself.
+
+    Raises:
+        InputError: An object of another class.
+    """
+    if isinstance(entities, KGETable):
+        return torch.from_numpy(entities.vectors.copy())
+    if not isinstance(entities, Tensor):
+        raise InputError(f"entities must be a KGETable or a tensor [N, E], found {type(entities).__name__}")
+    return entities
 
 
 def injection_of(model: Any) -> KnowledgeInjection:

@@ -38,12 +38,10 @@ class GraphCollator:
 
     Raises:
         InputError: A number of neighbors below 1, or a seed that is no integer from 0.
-
-    ``prompts`` of the training arguments do not reach it: :class:`~st_biomed.samplers.EpochCallback` refuses them.
     """
 
     valid_label_columns = ("label",)
-    takes_prompts = False
+    takes_prompts = False  # those of the training arguments: EpochCallback refuses them
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from torch import nn
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.settings.checks import WEIGHT, check_unused
+from st_biomed.settings.checks import check_unused
 from st_biomed.settings.origins import later
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
@@ -65,7 +66,7 @@ class PartDistillationArguments(DistillationArguments):
                 weight = float(number)
             except ValueError:
                 weight = -1.0
-            if not part or part in weights or WEIGHT.wrong("", weight):
+            if not part or part in weights or not 0 <= weight < math.inf:
                 raise InputError(
                     f"part_distillation: entries PART=WEIGHT of different parts are needed, with weights from 0, found {entry!r}"
                 )

@@ -84,7 +84,7 @@ def test_no_text_has_no_vector_and_what_is_no_model_is_refused(tiny_bert: Senten
     assert NameEncoder(tiny_bert).encode([], task="query").shape == (0, 0)
     with pytest.raises(InputError, match="expected a SentenceTransformer, found str"):
         NameEncoder("tiny")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="texts must be a list of strings, found the string 'flumpa'"):
+    with pytest.raises(InputError, match="texts: expected a list of strings, found 'flumpa'"):
         NameEncoder(tiny_bert).encode("flumpa", task="query")
     with pytest.raises(InputError, match="tokens_per_forward must be at least 1, found 0"):
         NameEncoder(tiny_bert, tokens_per_forward=0)

@@ -40,10 +40,13 @@ def test_entries_are_those_one_by_one() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LinkingDictionary.from_entries([("zorb", "X1")]), "dictionary: the ids of entry 1 must be a list"),
-        (lambda: Mention("zorb", "X1"), "gold must be a list of strings, found the string 'X1'"),
-        (lambda: Mention("zorb", ("X1",)), "gold: the ids of a part must be a list of strings, found the string 'X1'"),
-        (lambda: Mention("zorb", (frozenset({"X1"}),), parts="zorb"), "parts must be a list of strings"),
+        (
+            lambda: LinkingDictionary.from_entries([("zorb", "X1")]),
+            "dictionary: the ids of entry 1: expected a list of strings",
+        ),
+        (lambda: Mention("zorb", "X1"), "gold: expected a list of strings, found 'X1'"),
+        (lambda: Mention("zorb", ("X1",)), "gold: the ids of a part: expected a list of strings, found 'X1'"),
+        (lambda: Mention("zorb", (frozenset({"X1"}),), parts="zorb"), "parts: expected a list of strings"),
     ],
 )
 def test_one_string_in_place_of_several_is_refused(make, message: str) -> None:

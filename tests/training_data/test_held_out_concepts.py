@@ -269,8 +269,8 @@ def test_a_benchmark_s_concept_goes_by_a_code_that_a_merge_replaced():
         (lambda t: split_by_concept(t, seed=-1), "seed must be an integer of at least 0, found -1"),
         (lambda t: without_benchmark(t, names=["x"], normalizer="lowr"), "unknown normalizer 'lowr'"),
         (lambda t: without_benchmark(t, codes=t.codes), "no term is left"),
-        (lambda t: without_benchmark(t, codes="A:01"), "codes must be a list of strings, found the string 'A:01'"),
-        (lambda t: without_benchmark(t, names="zorb"), "names must be a list of strings, found the string 'zorb'"),
+        (lambda t: without_benchmark(t, codes="A:01"), "codes: expected a list of strings, found 'A:01'"),
+        (lambda t: without_benchmark(t, names="zorb"), "names: expected a list of strings, found 'zorb'"),
     ],
 )
 def test_concept_splits_that_cannot_be_are_refused(split, message):

@@ -52,7 +52,7 @@ def test_no_relation_of_a_held_out_concept_is_left():
 @pytest.mark.parametrize(("hold_out", "name"), [(without_relations, "sources"), (without_relations_of, "codes")])
 def test_one_string_in_place_of_several_is_refused(hold_out, name: str):
     """Catches letters for names: nothing would be held out."""
-    with pytest.raises(InputError, match=f"^{name} must be a list of strings, found the string 'A'"):
+    with pytest.raises(InputError, match=f"^{name}: expected a list of strings, found 'A'"):
         hold_out(related(("A", 0, "treats", 1)), "A")
 
 

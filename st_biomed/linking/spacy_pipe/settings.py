@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import isfinite
 from typing import TYPE_CHECKING, Any, get_args
 
-from st_biomed.errors import InputError, check_integer, unknown_name
+from st_biomed.errors import InputError, check_integer, check_several, unknown_name
 from st_biomed.linking.spacy_pipe.mentions import Abbreviations
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class Settings:
         check_integer("k", self.k)
         if self.threshold is not None and not (isinstance(self.threshold, int | float) and isfinite(self.threshold)):
             raise InputError(f"threshold: expected a number or None, found {self.threshold!r}")
-        if isinstance(self.labels, str):
-            raise InputError(f"labels: expected a list of labels of entities, found {self.labels!r}")
+        check_several("labels", self.labels, "labels of entities")
         if self.abbreviations not in get_args(Abbreviations):
             raise unknown_name("abbreviations", self.abbreviations, get_args(Abbreviations))
         if not self.label:
