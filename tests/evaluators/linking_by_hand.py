@@ -78,6 +78,8 @@ SANE = {
     "concept_mrr@20": (6 + 1 / 3 + 1 / 2 + 1 / 2) / 10,
     "concept_unsettled": 0,  # every name was ranked
     "exact_match_acc@1": 1 / 10,  # J; K's first entry is X3
+    "unlisted_acc@1": 5 / 8,  # all but J and K: A B C E I
+    "unlisted_acc@5": 7 / 8,
     "abbreviation_acc@1": 0 / 2,  # F K
     "abbreviation_acc@5": 2 / 2,
     "abbreviation_exact_match_acc@1": 0 / 2,
@@ -93,6 +95,7 @@ SANE = {
     "n_nil": 1,
     "n_missing_gold": 1,
     "n_duplicates": 0,
+    "n_unlisted": 8,
     "n_abbreviation": 2,
     "n_other": 8,
     "n_refined": 7,

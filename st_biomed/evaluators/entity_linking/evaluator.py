@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -39,6 +39,8 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     - ``concept_acc@k``, ``concept_mrr@K`` (``name_...`` with ``rank_unit="concept"``): the other way of ranking, and
       ``concept_unsettled``, the number of looked-up strings whose ranked names contain too few concepts to decide;
     - ``exact_match_acc@1``: the dictionary alone, without a model: entries whose name equals the string;
+    - ``unlisted_...``: accuracies for the mentions of which a part is no name of the dictionary, which exact match
+      does not link;
     - ``abbreviation_...``, ``other_...`` (see :attr:`~st_biomed.linking_data.records.Mention.is_abbreviation`),
       ``refined_...``, ``distant_...``: accuracies and exact match for a subset of the mentions;
     - ``coverage``: share of the mentions with gold ids whose gold is in the dictionary; and ``n_...``: counts.
@@ -133,7 +135,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             lower_case=lower_case,
         )
         if as_published and self.scoring != PUBLISHED:
-            raise InputError(f"as_published: {_difference(self.scoring, PUBLISHED)}; remove one of the two")
+            raise InputError(f"as_published: {self.scoring.difference(PUBLISHED)}; remove one of the two")
         self.ks, self.recall_ks = tuple(ks), tuple(recall_ks)
         if 1 not in self.ks or min([*self.ks, *self.recall_ks]) < 1:
             raise InputError(
@@ -154,6 +156,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         self.names = DictionaryTexts(dataset.dictionary, self.scoring)
         self.predictions: LinkingPredictions | None = None
         found = self.names.find(self.queries.texts)
+        self._subsets = {"unlisted": self.queries.with_any(found[:, 0] < 0), **self.queries.subsets}
         exact, _ = self.names.ranked_entries(found, np.zeros(found.shape, dtype=np.float32), self.depth)
         self._exact = self._part_ranks(exact, self.scoring.rank_unit)[0]
         where = f"{dataset.name}, split {split!r}: "
@@ -228,9 +231,10 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         metrics |= {f"{other}_{key}": value for key, value in beside.items()}
         metrics["concept_unsettled"] = float(ranks["concept"][1])
         metrics["exact_match_acc@1"] = float((of_names <= 1).mean())
-        for name, mask in self.queries.subsets.items():
+        for name, mask in self._subsets.items():
             if mask.any():
                 metrics |= {f"{name}_acc@{k}": float((of_model[mask] <= k).mean()) for k in self.ks}
+            if mask.any() and name != "unlisted":
                 metrics[f"{name}_exact_match_acc@1"] = float((of_names[mask] <= 1).mean())
         return metrics | {"coverage": gold.coverage} | {key: float(n) for key, n in self.counts.items()}
 
@@ -245,7 +249,7 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
             "n_nil": gold.n_nil,
             "n_missing_gold": int((~gold.coverable).sum()),
             "n_duplicates": self.queries.n_duplicates,
-            **{f"n_{name}": int(mask.sum()) for name, mask in self.queries.subsets.items()},
+            **{f"n_{name}": int(mask.sum()) for name, mask in self._subsets.items()},
         }
 
     @property
@@ -258,8 +262,9 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
         other = "concept" if self.scoring.rank_unit == "name" else "name"
         keys = [f"acc@{k}" for k in self.ks] + [f"mrr@{self.depth}"] + [f"recall@{k}" for k in self.recall_ks]
         keys += [f"{other}_acc@{k}" for k in self.ks] + ["exact_match_acc@1"]
-        for name, mask in self.queries.subsets.items():
-            keys += [*(f"{name}_acc@{k}" for k in self.ks), f"{name}_exact_match_acc@1"] if mask.any() else []
+        for name, mask in self._subsets.items():
+            keys += [f"{name}_acc@{k}" for k in self.ks] if mask.any() else []
+            keys += [f"{name}_exact_match_acc@1"] if mask.any() and name != "unlisted" else []
         return {key.replace("_", " "): key for key in [*keys, "coverage"]}
 
     def get_config_dict(self) -> dict[str, Any]:
@@ -291,9 +296,3 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
     booktitle={Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
     year={2020}
 }"""
-
-
-def _difference(found: Scoring, published: Scoring) -> str:
-    """The settings that differ, in words."""
-    names = [field.name for field in fields(Scoring) if getattr(found, field.name) != getattr(published, field.name)]
-    return ", ".join(f"{name} is {getattr(published, name)!r}, found {getattr(found, name)!r}" for name in names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 
 import numpy as np
@@ -48,6 +48,15 @@ class Scoring:
     def text(self, text: str) -> str:
         """The text of a query."""
         return text.lower() if self.lower_case else text
+
+    def difference(self, expected: Scoring) -> str:
+        """The settings that are not those expected, in words."""
+        found = asdict(self)
+        return ", ".join(
+            f"{name} is {value!r}, found {found[name]!r}"
+            for name, value in asdict(expected).items()
+            if found[name] != value
+        )
 
 
 PUBLISHED = Scoring(similarity="dot", align_parts=False)
@@ -133,6 +142,14 @@ class LinkingQueries:
                     distance,
                 )
                 self.subsets["distant"] = self.subsets["refined"] & ~alike
+
+    def with_any(self, chosen: np.ndarray) -> np.ndarray:
+        """The mentions with a part whose string is chosen, boolean ``[N]``.
+
+        Args:
+            chosen: Whether each string is, boolean ``[U]``.
+        """
+        return np.bincount(self.gold.owner, chosen[self.text_of_part], len(self.mentions)) > 0
 
     @cached_property
     def digest(self) -> str:
