@@ -11,6 +11,7 @@ from sentence_transformers.util import get_rank, get_world_size
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_instance, check_integer, check_name, check_number
+from st_biomed.losses.citations import BERGAMOT
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS, DeepGraphInfomaxLoss, corrupted_edges
 from st_biomed.losses.gathering import check_same_loss, gathered
 from st_biomed.losses.graph_batch import GraphBatch
@@ -19,6 +20,7 @@ from st_biomed.losses.lookup import concept_lookup
 from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.losses.relation_margin import RelationMarginLoss
 from st_biomed.losses.similarity import full_precision, require_list
+from st_biomed.losses.whole_vectors import require_whole_vectors
 from st_biomed.modules.graph_edges import side_by_side
 from st_biomed.modules.graph_encoder import GraphEncoder
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from st_biomed.losses.self_distillation import SelfDistillationLoss
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.lookup import ConceptLookup
+
+FULL_WIDTH = "its graph encoder has their full width"
 
 
 class BergamotLoss(nn.Module):
@@ -170,10 +174,9 @@ class BergamotLoss(nn.Module):
 
     def embed(self, texts: dict[str, Tensor]) -> Tensor:
         """Vectors ``[T, D]`` of the features of T texts."""
-        from st_biomed.losses.embed import OVER_PARTS, embed_columns
+        from st_biomed.losses.embed import embed_columns
 
-        if type(getattr(self.model, "forward", None)).__name__ == "ForwardDecorator":  # of MatryoshkaLoss and its like
-            raise InputError(f"{type(self).__name__} {OVER_PARTS}")
+        require_whole_vectors(self, FULL_WIDTH)
         return embed_columns(self.model, [texts])[0]
 
     def compute_loss_from_embeddings(
@@ -286,14 +289,3 @@ class BergamotLoss(nn.Module):
         """BibTeX of the loss and of its distillation; sentence-transformers adds that of the multi-similarity loss."""
         distillation = "" if self.distillation is None else self.distillation.citation
         return f"{BERGAMOT}{distillation}"
-
-
-BERGAMOT = """
-@inproceedings{sakhovskiy2024biomedical,
-    title = {Biomedical Entity Representation with Graph-Augmented Multi-Objective Transformer},
-    author = {Sakhovskiy, Andrey and Semenova, Natalia and Kadurin, Artur and Tutubalina, Elena},
-    booktitle = {Findings of the Association for Computational Linguistics: NAACL 2024},
-    pages = {4626--4643},
-    year = {2024}
-}
-"""

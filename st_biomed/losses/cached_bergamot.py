@@ -6,8 +6,9 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_integer
-from st_biomed.losses.bergamot import BergamotLoss
+from st_biomed.errors import check_integer
+from st_biomed.losses.bergamot import FULL_WIDTH, BergamotLoss
+from st_biomed.losses.whole_vectors import refuse_parts
 from st_biomed.modules.graph_encoder import GraphEncoder
 
 
@@ -53,9 +54,7 @@ class CachedBergamotLoss(BergamotLoss):
         Raises:
             InputError: Always: the graph encoder has the width of whole vectors.
         """
-        from st_biomed.losses.embed import OVER_PARTS
-
-        raise InputError(f"{type(self).__name__} {OVER_PARTS}")
+        refuse_parts(self, FULL_WIDTH)
 
     def get_config_dict(self) -> dict[str, Any]:
         return {**super().get_config_dict(), "mini_batch_size": self.mini_batch_size}

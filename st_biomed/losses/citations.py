@@ -1,4 +1,4 @@
-"""BibTeX entries shared by several losses."""
+"""BibTeX entries that losses share, or that are long."""
 
 from __future__ import annotations
 
@@ -20,5 +20,15 @@ BIOLORD = """
     journal = {Journal of the American Medical Informatics Association},
     year = {2024},
     doi = {10.1093/jamia/ocae029}
+}
+"""
+
+BERGAMOT = """
+@inproceedings{sakhovskiy2024biomedical,
+    title = {Biomedical Entity Representation with Graph-Augmented Multi-Objective Transformer},
+    author = {Sakhovskiy, Andrey and Semenova, Natalia and Kadurin, Artur and Tutubalina, Elena},
+    booktitle = {Findings of the Association for Computational Linguistics: NAACL 2024},
+    pages = {4626--4643},
+    year = {2024}
 }
 """

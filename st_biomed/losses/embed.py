@@ -29,9 +29,6 @@ CHUNK_COST_ACCELERATOR = 8192
 Encoder = Callable[[dict[str, Any]], dict[str, Any]]
 """The interface of a module: it takes features and returns them with ``sentence_embedding`` ``[B, D]``."""
 
-OVER_PARTS = "cannot be wrapped in a loss over parts of the vectors: its graph encoder has their full width"
-"""What a loss with a graph encoder is told in MatryoshkaLoss and its like."""
-
 
 def embed_columns(
     model: Encoder | None, features: Iterable[dict[str, Any]], *, chunk_cost: int | None = None

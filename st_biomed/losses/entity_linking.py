@@ -14,10 +14,13 @@ from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.kge import KGETable
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels
+from st_biomed.losses.whole_vectors import require_whole_vectors
 from st_biomed.modules.inject_knowledge import entity_vectors, injection_of
 
 UNLINKED = -100
 """Label of padding, and of a mention whose entity is not known."""
+
+OF_MENTIONS = "it is a loss of the states of tokens and mentions"
 
 MAX_BLOCK_ELEMENTS = 2**24
 """Similarities held at a time: 64 MB in float32."""
@@ -93,6 +96,7 @@ class EntityLinkingLoss(nn.Module):
         """The loss of a batch; ``labels`` is ``[B, M]``, as ``mention_spans`` of the one text column are."""
         if self.model is None:
             raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
+        require_whole_vectors(self, OF_MENTIONS)
         (features,) = sentence_features
         return self.of_mentions(self.model(features), labels)
 

@@ -13,6 +13,7 @@ from st_biomed.errors import InputError, check_integer, check_name, check_number
 from st_biomed.losses.distance_weighted import DISTRIBUTIONS
 from st_biomed.losses.few_shot_names import FewShotNames, FewShotStep
 from st_biomed.losses.similarity import full_precision, require_list, unit_rows
+from st_biomed.losses.whole_vectors import require_whole_vectors
 
 HINGES = ("per_triplet", "batch_mean")
 
@@ -100,6 +101,7 @@ class FewShotLoss(nn.Module):
         """The weighted parts, which add up to the loss."""
         if self.model is None:
             raise InputError("embedding needs a model; without a model call compute_loss_from_embeddings")
+        require_whole_vectors(self, "the vectors of the names have their full width")
         columns = list(sentence_features)
         if len(columns) != 1 or "sentence_embedding" not in columns[0]:
             raise InputError(

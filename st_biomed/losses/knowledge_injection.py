@@ -10,8 +10,9 @@ from torch.nn.functional import cross_entropy
 
 from st_biomed.errors import InputError, check_number
 from st_biomed.kge import KGETable
-from st_biomed.losses.entity_linking import UNLINKED, EntityLinkingLoss
+from st_biomed.losses.entity_linking import OF_MENTIONS, UNLINKED, EntityLinkingLoss
 from st_biomed.losses.loss_parameters_callback import require_loss_parameters_callback
+from st_biomed.losses.whole_vectors import require_whole_vectors
 from st_biomed.modules.masked_language_head import MaskedLanguageHead
 
 
@@ -64,6 +65,7 @@ class KnowledgeInjectionLoss(nn.Module):
         """The weighted parts, ``masked_language`` and ``entity_linking``, which add up to the loss."""
         if self.model is None:
             raise InputError("embedding needs a model")
+        require_whole_vectors(self, OF_MENTIONS)
         require_loss_parameters_callback(self)
         (features,) = sentence_features
         features = self.model(features)

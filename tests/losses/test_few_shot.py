@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 import torch
+from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError
@@ -256,6 +257,9 @@ def test_bad_batches_are_one_line():
             loss([{"sentence_embedding": vectors}], label)
     with pytest.raises(InputError, match=r"sentence_embedding, found \[\['input_ids'\]\]: let the model begin"):
         loss([{"input_ids": label}], label)
+    wide = FewShotLoss(Wide(), torch.eye(3)[[0, 0, 1, 1]], LABELS)
+    with pytest.raises(InputError, match="^FewShotLoss cannot be wrapped in a loss over parts of the vectors"):
+        MatryoshkaLoss(wide.model, wide, [3, 1])([{"sentence_embedding": torch.eye(3)[:1]}], label)
     fresh = FewShotLoss(nn.Sequential(), NAMES, LABELS)
     with pytest.raises(InputError, match=r"no negatives are drawn: pass callbacks=\[FewShotNegativesCallback"):
         fresh([{"sentence_embedding": NAMES[:1]}], label)

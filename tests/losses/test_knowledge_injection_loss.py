@@ -8,6 +8,7 @@ import pytest
 import torch
 from datasets import Dataset
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer, SentenceTransformerTrainingArguments
+from sentence_transformers.sentence_transformer.losses import MatryoshkaLoss
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 from transformers import (
@@ -218,6 +219,10 @@ def test_bad_arguments_are_one_line(model, tiny_bert_folder, tmp_path):
         KnowledgeInjectionCollator(lambda rows: {"input_ids": None})(ROWS)
     with pytest.raises(InputError, match="the masked language model has width 32, the encoder 16"):
         MaskedLanguageHead(BertForMaskedLM(BertConfig(vocab_size=9, **{**SIZE, "hidden_size": 32})), model)
+    (features,), _ = as_trainer(KnowledgeInjectionCollator(lambda rows: mask(model, rows))(ROWS))
+    for loss in (EntityLinkingLoss, KnowledgeInjectionLoss):
+        with pytest.raises(InputError, match=f"^{loss.__name__} cannot be wrapped .*: it is a loss of the states"):
+            MatryoshkaLoss(model, loss(model), [16, 8])([features], torch.zeros(len(ROWS), 1))
     config = KnowledgeInjectionLoss(model).get_config_dict()
     assert config["entities"] == 9 and config["masked_language"] is False
     assert KnowledgeInjectionLoss(model).citation == EntityLinkingLoss(model).citation
