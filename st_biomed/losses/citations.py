@@ -1,4 +1,4 @@
-"""BibTeX entries that losses share, or that are long."""
+"""BibTeX entries of losses."""
 
 from __future__ import annotations
 
