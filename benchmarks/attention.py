@@ -33,11 +33,11 @@ def main(quick: bool = False) -> Table:
         )
     return Table(
         "Attention in training",
-        ["precision", "fused (`sdpa`)", "eager", "times faster"],
+        ["precision", "fused (`sdpa`)", "eager", "eager, times as fast"],
         rows,
         notes=[
             f"Forward and backward of all-MiniLM-L6-v2 on {size} names of ICD-10-CM in chunks by length, on the processor, without "
-            f"dropout (with dropout, PyTorch computes attention by plain products in both forms). Medians of {repeats} interleaved rounds."
+            f"dropout (with dropout, PyTorch computes attention by plain products in both forms). Medians of {repeats} interleaved rounds, a factor is the median over the rounds."
         ],
         peers=["sentence-transformers", "transformers"],
     )

@@ -11,7 +11,7 @@ from functools import cache
 import torch
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 
-from benchmarks.harness import Table
+from benchmarks.harness import Table, missed
 from st_biomed.encoder import PACKAGED, load_encoder
 from st_biomed.evaluators.embedders import EmbedOnce, model_embedder
 from st_biomed.few_shot.stage import StageSettings, TrainedStage, train_stage
@@ -77,7 +77,7 @@ def bare(stage: TrainedStage, batch: int, bf16: bool) -> float:
 
 
 def main(*, quick: bool = False) -> Table:
-    rows = []
+    rows, slower = [], {}
     hidden, epochs = (64, 2) if quick else (HIDDEN, 1000)
     trained(64, False, hidden, 2)  # libraries are loaded, memory is there
     for batch in (16, 64):
@@ -85,11 +85,13 @@ def main(*, quick: bool = False) -> Table:
             stage = trained(batch, bf16, hidden, epochs)
             alone = bare(stage, batch, bf16)
             n_epochs = len(stage.validation_losses)
-            share = max(0.0, 1 - alone / stage.seconds)
+            share, precision = max(0.0, 1 - alone / stage.seconds), "bf16" if bf16 else "fp32"
+            if stage.seconds > GOAL:
+                slower[f"batches of {batch} in {precision}"] = f"{stage.seconds:.1f} s"
             rows.append(
                 [
                     batch,
-                    "bf16" if bf16 else "fp32",
+                    precision,
                     n_epochs,
                     n_epochs * -(-len(stage.loss.names) // batch),
                     f"{stage.seconds:.1f} s",
@@ -115,6 +117,6 @@ def main(*, quick: bool = False) -> Table:
             f"{SHOTS} names of each of ICD-10-CM's {len(names()[0])} chapters to train on and as many to validate on, vectors of "
             f"all-MiniLM-L6-v2 that are there, a hidden layer of {hidden}: from the draw of names to the best weights, as the recipe "
             "trains. Beside it the same number of epochs in a plain loop with the same loss, draws, optimizer and validation. "
-            f"The batch of the paper is 16, that of its code 64. Goal: {GOAL} s on two idle cores."
+            f"The batch of the paper is 16, that of its code 64. Goal: {GOAL} s on two idle cores{missed(slower)}."
         ],
     )

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from benchmarks.embedding_names import encoder, precisions, random_names
-from benchmarks.harness import Table, interleaved
+from benchmarks.harness import Table, interleaved, missed
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.embed import embed_columns
 from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_encoder import GraphEncoder
 
 NEIGHBORS = 3
+MOST = 1.25  # the goal, in times of the text alone
 """Of a target, at most; the paper's code."""
 
 FEW, MANY = 24, 300
@@ -39,7 +40,7 @@ def main(quick: bool = False) -> Table:
         f"RGCN, 64 blocks, {MANY} relations, RGCNConv of the library": lambda: library_convolution(RGCN(width, MANY)),
         f"GATv2, {MANY} relations": lambda: GATv2(width, MANY),
     }
-    rows = []
+    rows, slower = [], {}
     for precision, encode in precisions(model).items():
         steps, n_texts, n_edges = {}, 0, 0
         for kind, make in kinds.items():
@@ -49,8 +50,10 @@ def main(quick: bool = False) -> Table:
         times = interleaved(steps, repeats)
         alone = times["text alone"]
         for kind, time in times.items():
-            overhead = f"{1 / time.times_faster_than(alone):.2f}"
-            rows.append([precision, kind, n_texts, n_edges, f"{time.median:.2f} s", overhead])
+            overhead = 1 / time.times_faster_than(alone)
+            if overhead > MOST and "of the library" not in kind:
+                slower[f"{kind} in {precision}"] = f"{overhead:.2f}"
+            rows.append([precision, kind, n_texts, n_edges, f"{time.median:.2f} s", f"{overhead:.2f}"])
     return Table(
         "The graph part of BERGAMOT",
         ["text encoder", "graph encoder", "texts", "edges", "a step", "time / text alone"],
@@ -59,7 +62,7 @@ def main(quick: bool = False) -> Table:
             f"Forward and backward of all-MiniLM-L6-v2 ({width} wide) on {targets} targets with two ICD-10-CM names each and "
             f"at most {NEIGHBORS} neighbors with a name in each view, cut at 25 tokens; graph encoders as wide, with three "
             "layers, in float32; node-node, intermodal and infomax losses. Text alone embeds the same texts and learns from "
-            f"the targets' names. Medians of {repeats} interleaved rounds. Goal: at most 1.25."
+            f"the targets' names. Medians of {repeats} interleaved rounds. Goal: at most {MOST}{missed(slower)}."
         ],
         peers=["sentence-transformers", "transformers", "torch-geometric"],
     )

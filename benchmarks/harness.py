@@ -79,6 +79,11 @@ def interleaved(
     return {name: Timing(tuple(values)) for name, values in seconds.items()}
 
 
+def missed(figures: Mapping[str, str]) -> str:
+    """The end of a sentence about a goal: the figures that miss it, by name and as they are printed; empty if none does."""
+    return f", missed: {', '.join(f'{name} {figure}' for name, figure in figures.items())}" if figures else ""
+
+
 def on_device(features: Mapping[str, Any]) -> dict[str, Any]:
     """The features with their tensors on :data:`DEVICE`."""
     return {name: value.to(DEVICE) if hasattr(value, "to") else value for name, value in features.items()}

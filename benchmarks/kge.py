@@ -108,7 +108,7 @@ def main(quick: bool = False) -> Table:
             f"SimplE), batches of {BATCH}, self-adversarial loss, Adam. {NEGATIVES} negatives of each triple: ours half for "
             "its head and half for its tail, shared by 64 triples, true ones filtered out; PyKEEN's default corrupts "
             "either end and filters none. Evaluation ranks both ends of all test triples among all entities. "
-            "Medians of interleaved rounds.",
+            "Medians of interleaved rounds, a factor is the median over the rounds.",
         ],
         peers=["pykeen"],
     )

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from benchmarks.harness import Table, interleaved, peak_memory
+from benchmarks.harness import Table, interleaved, missed, peak_memory
 from st_biomed.evaluators import MCSMEvaluator, table_embedder
 
 DIMENSIONS, N_TYPES = 384, 13
 K = 40
 COMPARED = 5_000
+FASTER = 20  # the goal, times as fast as the published way
 
 
 def invented(n_concepts: int) -> tuple[np.ndarray, list[list[str]]]:
@@ -75,10 +76,12 @@ def main(*, quick: bool = False) -> Table:
     size, repeats = (500, 1) if quick else (COMPARED, 5)
     ways = {"published loop": peer(size), "ours, without intervals": ours(size, last_type_only=True, n_bootstrap=0)}
     times = interleaved(ways, repeats)
-    rows = []
+    rows, slower = [], {}
     for way, timing in times.items():
-        faster = f"{timing.times_faster_than(times['published loop']):.1f}x"
-        rows.append([f"{size:,}", way, f"{timing.median:.2f} s", faster, f"{ways[way]()['mcsm']:.4f}", ""])
+        factor = timing.times_faster_than(times["published loop"])
+        if way != "published loop" and factor < FASTER:
+            slower[way] = f"{factor:.1f}x"
+        rows.append([f"{size:,}", way, f"{timing.median:.2f} s", f"{factor:.1f}x", f"{ways[way]()['mcsm']:.4f}", ""])
     with tempfile.TemporaryDirectory() as scratch:
         for n_concepts in (2_000,) if quick else (20_000, 100_000, 200_000):
             seconds = Path(scratch) / "seconds"
@@ -95,6 +98,6 @@ def main(*, quick: bool = False) -> Table:
             "compares one concept with all others at a time, and loops over its neighbors; both sides then take the last "
             "type of each concept. Ours, where nothing else is said: every type, and the bootstrap over the concepts. The "
             "evaluator is made anew each time. Memory: the rise above vectors, codes and types, which are there before. "
-            "Goals: 20x on 5,000 concepts; 10 minutes and 4 GB for 200,000 on two cores."
+            f"Goals: {FASTER}x on 5,000 concepts{missed(slower)}; 10 minutes and 4 GB for 200,000 on two cores."
         ],
     )
