@@ -44,4 +44,9 @@ def prepare(size: int, settings: dict[str, Any]) -> Callable[[], object]:
     loss_class = CachedMultiSimilarityLoss if settings else MultiSimilarityLoss
     loss = loss_class.from_preset(model, "sapbert", **settings)
     features, labels = [on_device(model.preprocess(texts))], labels.to(harness.DEVICE)
-    return lambda: loss(features, labels).backward()
+
+    def step() -> None:
+        model.zero_grad()  # a run before it leaves gradients
+        loss(features, labels).backward()
+
+    return step

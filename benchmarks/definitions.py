@@ -65,7 +65,7 @@ def main(quick: bool = False) -> Table:
         ],
         notes=[
             f"Forward and backward of all-MiniLM-L6-v2 and of InfoNCE over all pairs of a batch, in float32. Names are those of "
-            f"{CONCEPTS:,} ICD-10-CM concepts, definitions are other names strung together to {LENGTHS[0]} to {LENGTHS[1]} "
+            f"{defined.n_concepts:,} ICD-10-CM concepts, definitions are other names strung together to {LENGTHS[0]} to {LENGTHS[1]} "
             f"words, cut at {MAX_LENGTH} tokens. Tokens are those of the texts, without padding. Medians of {repeats} "
             "interleaved rounds. Half of a batch is definitions; the last line is what one padded forward costs."
         ],

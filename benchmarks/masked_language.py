@@ -37,7 +37,7 @@ def stepper(name: str, rows: int) -> Callable[[], object]:
     )
     model = BertForMaskedLM(config)
     with tempfile.TemporaryDirectory() as folder:
-        arguments = TrainingArguments(output_dir=folder, report_to="none", save_strategy="no")
+        arguments = TrainingArguments(output_dir=folder, report_to="none", save_strategy="no", use_cpu=True)
     trainer = TRAINERS[name](model=model, args=arguments, train_dataset=[{}])
     inputs = batch(rows)
 

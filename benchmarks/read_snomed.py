@@ -118,7 +118,7 @@ def main(quick: bool = False) -> Table:
         notes=[
             f"A synthetic edition of {concepts:,} concepts, {int(3.2 * concepts):,} descriptions, {6 * concepts:,} relationships "
             f"and {2 * int(3.2 * concepts):,} rows of language reference sets (`benchmarks/synthetic_snomed.py`), a quarter "
-            "inactive; each step in a fresh process from its import on, "
+            "of the concepts, relationships and synonyms inactive; each step in a fresh process from its import on, "
             f"median of {rounds} rounds that take turns. All run in one thread. This reader checks every "
             "identifier, keeps the latest row of each id and counts every row; "
             "pandas reads only the columns that it needs, without the checks and counts, and for one edition without ids and times.",

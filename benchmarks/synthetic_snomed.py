@@ -3,7 +3,8 @@
     python -m benchmarks.synthetic_snomed FOLDER --concepts 500000
 
 For each concept there are 3.2 descriptions, 6 relationships and, in two language reference sets, a row for each
-description. A quarter of the rows are inactive. Terms hold double quotes and characters outside ASCII, lines end with CRLF.
+description. A quarter of the concepts, relationships and synonyms is inactive. Terms hold double quotes and
+characters outside ASCII, lines end with CRLF.
 """
 
 from __future__ import annotations

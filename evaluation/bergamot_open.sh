@@ -3,7 +3,7 @@
 # results/bergamot_open.md. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # Usage: bash evaluation/bergamot_open.sh [all | data | train | ablations | evaluate]
 # and, for what each part of the graph buys with the same targets, from a multilingual encoder (BASE: a folder of
-# multilingual-e5-small, if the Hub is not reached) with several seeds (SEEDS):
+# multilingual-e5-small; without it HF_HUB_OFFLINE=0 and the Hub are needed) with several seeds (SEEDS):
 # bash evaluation/bergamot_open.sh [cells | cell NAME SEED | report] [--smoke]; a cell that is there is not trained again.
 # CELLS="text published-original-0.1" trains these cells alone, STEPS=100 for 100 steps in place of 250; MEASURED="ncbi_disease mayosrs" measures these
 # benchmarks alone, and those that were measured before are kept. --smoke takes two steps on invented terms, to see that the commands start.
@@ -15,7 +15,7 @@ if [[ " $known " != *" ${1:-train} "* ]]; then
 fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
-export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+export HF_HUB_OFFLINE="${HF_HUB_OFFLINE:-1}" TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 . evaluation/trained.sh
 open=out/bergamot cells=out/bergamot_cells seeds="${SEEDS:-0 1 2 3 4}" smoke=()
@@ -67,8 +67,10 @@ cell() { # name, seed: the same steps on the same targets in all cells
     local encoder neighborhood weight arguments retention="--distillation 8 --distillation_removed 1 --average 0.6"
     local model="--graph published_gat" keeps="--distillation 0 --average none"
     IFS=- read -r encoder neighborhood weight <<<"$1"
-    if [ -f "$cells/$1-$2/run.json" ]; then
-        [ ${#smoke[@]} -gt 0 ] || same "$cells/$1-$2" "${steps[1]}" "$base"
+    if [ ${#smoke[@]} -gt 0 ]; then
+        if [ -f "$cells/$1-$2/run.json" ]; then return; fi
+    elif trained "$cells/$1-$2" $open/train; then
+        same "$cells/$1-$2" "${steps[1]}" "$base"
         return
     fi
     case $encoder in
@@ -92,6 +94,7 @@ cell() { # name, seed: the same steps on the same targets in all cells
 }
 case "${1:-train}" in
 all) # the older runs, then the cells of the first table
+    found "$base"
     for step in train ablations evaluate; do bash evaluation/bergamot_open.sh "$step"; done
     export SEEDS="${SEEDS:-0 1 2}" STEPS="${STEPS:-100}" CELLS="${CELLS:-$(echo text published-{original,shuffled,none}-0.1 retained_{text,graph})}"
     for step in cells report; do bash evaluation/bergamot_open.sh $step; done

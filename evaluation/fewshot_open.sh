@@ -35,7 +35,12 @@ vectors() {
     mv $out/text.draft.bin $out/text.bin
 }
 cell() { # NAME ENCODER SEED ARGUMENTS: the encoder in $out/NAME/seedSEED, its results in $out/NAME/seedSEED-training
+    local settings="shots ${shots[*]}, slow ${slow:-none}, arguments ${*:4}" kept="$out/$1/seed$3.settings"
     if [ -f "$out/$1/seed$3/run.json" ]; then
+        if [ -f "$kept" ] && [ "$(cat "$kept")" != "$settings" ]; then
+            echo "$out/$1/seed$3: was trained with $(cat "$kept"), not with $settings; move the run elsewhere to train it anew" >&2
+            exit 2
+        fi
         echo "$1, seed $3: done already"
         return
     fi
@@ -44,6 +49,7 @@ cell() { # NAME ENCODER SEED ARGUMENTS: the encoder in $out/NAME/seedSEED, its r
         --leave_out ICD10CM:22 NCIT:C35126 --shots "${shots[@]}" --seeds "$3" --release NCIt ICD-10-CM \
         --rankings "urinary hesitancy" "shortness of breath" "brittle nails" \
         --benchmarks $relatedness ${slow:+--slow_benchmarks $slow} --average 1 --cache_dir $out/vectors "${@:4}"
+    echo "$settings" >"$kept"
 }
 tables() { # NAME: tables.md and figure.svg of all seeds, in $out/NAME-tables
     local files=("${seeds[@]/#/$out/$1/seed}")
@@ -73,6 +79,10 @@ averaged)
 tables) for name in minilm words; do if [ -d $out/$name ]; then tables $name; fi; done ;;
 evaluate) evaluate ;;
 all)
+    if [ ! -f $out/text.bin ] && ! python -c "import gensim"; then
+        echo "the word vectors need gensim: pip install gensim" >&2
+        exit 2
+    fi
     run minilm $minilm "$@"
     vectors
     run words $out/text.bin "$@"

@@ -18,7 +18,8 @@ cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
-base=sentence-transformers/all-MiniLM-L6-v2 config=hiprbert_phecode_open.yaml cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=() suffix=""
+. evaluation/trained.sh
+base=sentence-transformers/all-MiniLM-L6-v2 terms=out/hiprbert/phecode config=hiprbert_phecode_open.yaml cells=out/hiprbert_cells seeds="${SEEDS:-0 1 2}" smoke=() suffix=""
 [ "${!#}" = --smoke ] && smoke=(--smoke true) suffix=_smoke cells=${cells}_smoke
 trees="$ST_BIOMED_DATA/hierarchies"
 if [ ! -f out/hiprbert/phecode/terminology.json ]; then
@@ -34,18 +35,17 @@ split="--alpha 0.5 1 1 1 1 --base 0.85 0.75 0.65 0.475 0.3 --cut_weights 3 1.5 1
 even="--mixing_temperature 100" # as many steps of each part
 retention="--distillation 8 --distillation_removed 1 --average 0.6"
 cell() { # name, seed, arguments: the same steps and batches in all cells
-    local arguments
-    [ -f "$cells/$1-$2/run.json" ] && return
+    local arguments terms=$terms
     case $1 in
     synonyms) arguments="--parts synonyms" ;;
     synonyms_sapbert) arguments="--parts synonyms --synonym_preset sapbert" ;;
     synonyms_retained) arguments="--parts synonyms $retention" ;;
     hierarchy) arguments="--parts hierarchy" ;;
     both) arguments="--parts synonyms hierarchy" ;;
-    both_shuffled) arguments="--terminology out/hiprbert/shuffled" ;;
+    both_shuffled) terms=out/hiprbert/shuffled arguments="" ;;
     relations) arguments="--parts synonyms relations hierarchy" ;; # in proportion to their batches, of which relations have 4%
     relations_even) arguments="--parts synonyms relations hierarchy $even" ;;
-    relations_even_shuffled) arguments="--parts synonyms relations hierarchy $even --terminology out/hiprbert/relations/shuffled" ;;
+    relations_even_shuffled) terms=out/hiprbert/relations/shuffled arguments="--parts synonyms relations hierarchy $even" ;;
     both_decimals) arguments="--distance lca_depth" ;; # by common decimals, not the distance of that name
     both_depth) arguments="--level_function depth $split" ;;
     both_paper) arguments="--alpha 2 --beta 2 --base 0.5 --cut_weights 1 1 1 --reduction sum" ;; # 3.5 of the paper
@@ -55,8 +55,10 @@ cell() { # name, seed, arguments: the same steps and batches in all cells
         exit 2
         ;;
     esac
+    if [ ${#smoke[@]} -gt 0 ] && [ -f "$cells/$1-$2/run.json" ]; then return; fi
+    if trained "$cells/$1-$2" "$terms"; then return; fi
     # shellcheck disable=SC2086
-    python recipes/hiprbert.py recipes/configs/$config --disable_tqdm true --eval_strategy no --seed "$2" \
+    python recipes/hiprbert.py recipes/configs/$config --terminology "$terms" --disable_tqdm true --eval_strategy no --seed "$2" \
         --output_dir "$cells/$1-$2" --overwrite true --cache_dir $cells/evaluation/vectors $arguments "${@:3}" "${smoke[@]}"
 }
 models() { # names: those that are there, with each seed
@@ -75,7 +77,13 @@ all)
     for step in cells report codes relations; do bash evaluation/hiprbert_open.sh $step; done
     ;;
 data) ;;
-cell) cell "$2" "$3" ;;
+cell) # those of the step cells
+    if [[ " $names " != *" $2 "* ]]; then
+        echo "no cell $2: $names (CELLS chooses those of codes and relations)" >&2
+        exit 2
+    fi
+    cell "$2" "$3"
+    ;;
 cells)
     for seed in $seeds; do for name in $names; do cell "$name" "$seed"; done; done
     ;;
@@ -97,7 +105,7 @@ codes)
     measure "$(models $names)" "$codes out/hiprbert/codes_siblings.yaml evaluation/hiprbert_published.yaml"
     ;;
 relations)
-    cells=out/hiprbert_relations$suffix config=hiprbert_ncit_open.yaml references="both relations_even relations_even_shuffled synonyms_sapbert"
+    cells=out/hiprbert_relations$suffix config=hiprbert_ncit_open.yaml terms=out/hiprbert/relations/train references="both relations_even relations_even_shuffled synonyms_sapbert"
     names=${CELLS:-both relations relations_even relations_even_shuffled synonyms_sapbert}
     [ -f out/hiprbert/ncit/terminology.json ] ||
         st-biomed read obograph "$ST_BIOMED_DATA"/ontologies/ncit-disease-2018-06-08.json.gz --output out/hiprbert/ncit

@@ -3,7 +3,7 @@
 # data.yaml. Usage: bash evaluation/italian_open.sh
 # [all | data | systems | table2 | losses | seeds | ablations | multilingual | evaluate]
 # and, for what each part costs and buys on concepts, documents and a source (HPO) that no cell is trained on, from a multilingual
-# encoder (BASE, a folder of multilingual-e5-small if the Hub is not reached, injected after LAYER of its layers), with several
+# encoder (BASE, a folder of multilingual-e5-small; without it HF_HUB_OFFLINE=0 and the Hub are needed; injected after LAYER of its layers), with several
 # seeds (SEEDS) and equally many steps (STEPS) in every training; CELLS="own-v2 own-v3" trains these cells alone, and
 # MEASURED="mcsm_hpo_it ncbi_disease" measures these benchmarks alone, and those that were measured before are kept;
 # KGE="transe complex" trains these graph embeddings alone:
@@ -17,7 +17,7 @@ if [[ " $known " != *" ${1:-systems} "* ]]; then
 fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
-export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+export HF_HUB_OFFLINE="${HF_HUB_OFFLINE:-1}" TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 . evaluation/trained.sh
 read=out/italian cells=out/italian_cells seeds="${SEEDS:-0 1 2}" steps="${STEPS:-200}" smoke=
@@ -103,6 +103,9 @@ place() { # name, seed: the folder of a cell's model
     *) echo "$cells/$1-$2/contrastive" ;;
     esac
 }
+started() { # name: the base model of its run.json; empty for a stage of this experiment, and for what starts from one
+    case $1 in own-pipelined | extended-*) ;; *) echo "$base" ;; esac
+}
 train() { # a stage of a seed, with the arguments that all cells share
     python recipes/italian_kge.py recipes/configs/$config "${own[@]}" --base_model "$base" --overwrite true --seed "$seed" "$@"
 }
@@ -132,8 +135,10 @@ graphs() { # graph embeddings: those of Table 2 that are asked for, each with it
 }
 cell() { # name, seed: the same steps in every training
     local pieces=${1%%-*} what=${1#*-} seed=$2 stage=contrastive config=$config loss earlier
-    if [ -f "$(place "$1" "$2")/run.json" ]; then
-        [ -n "$smoke" ] || [ "$what" = swapped ] || [ "$what" = vocabulary ] || same "$(place "$1" "$2")" "$steps" ""
+    if [ -n "$smoke" ] || [[ $what = swapped || $what = vocabulary ]]; then # of texts
+        if [ -f "$(place "$1" "$2")/run.json" ]; then return; fi
+    elif trained "$(place "$1" "$2")" $held/train; then
+        same "$(place "$1" "$2")" "$steps" "$(started "$1")"
         return
     fi
     if [ "$what" = swapped ]; then # the new word pieces alone: a step that is too small to change a weight
@@ -171,6 +176,7 @@ cell() { # name, seed: the same steps in every training
 }
 case "${1:-systems}" in
 all) # the older runs, then the cells of the first table; own-v1 and own-barlow_twins with CELLS
+    found "$base"
     for step in systems table2 losses seeds ablations multilingual evaluate; do bash evaluation/italian_open.sh "$step"; done
     export CELLS="${CELLS:-$(echo own-{v2,v3,v3_shuffled,v3_zeros,retained} extended-swapped)}"
     for step in cells report; do bash evaluation/italian_open.sh $step; done

@@ -86,6 +86,7 @@ train) # a run of each seed; with the seeds 0 1 2, their average is the release 
     ;;
 scorecard) # every benchmark that has its data, of the release; one or two of each family, of the run of each seed alone
     scorecard scorecard released=$out/released
+    st-biomed picture scorecard $out/evaluation --output $out/scorecard.svg # before the folder's scorecard is another
     # shellcheck disable=SC2046
     slow=ncbi_disease few runs $(models full)
     ;;
@@ -168,7 +169,7 @@ TRIALS
     ;;
 controls) # the same steps on names that belong to other concepts, and the base model without its first components
     if [ out/open_terminology/terminology.json -nt $out/shuffled/terminology.json ]; then
-        python evaluation/open_encoder_controls.py shuffled out/open_terminology --output $out/shuffled
+        python evaluation/shuffled_terminology.py out/open_terminology --output $out/shuffled
     fi
     # no held-out names: those of a concept are names of others
     sed "s|out/open_terminology|$out/shuffled|; s|^held_out_dictionary.*|held_out_names: 0|" recipes/configs/open_encoder_english.yaml >$out/shuffled.yaml

@@ -1,15 +1,20 @@
 #!/usr/bin/env bash
 # The multilingual open encoder with three seeds against the model that it starts from, and against the same training on English names
 # alone. The report is left in out/open_encoder_multilingual_seeds. ST_BIOMED_DATA names the folder with the files of data.yaml, BASE the
-# folder of multilingual-e5-small or its id, STEPS the steps of sapbert. The names of 500 concepts of HPO in six languages are held
+# folder of multilingual-e5-small or its id (with HF_HUB_OFFLINE=0), STEPS the steps of sapbert. The names of 500 concepts of HPO in six languages are held
 # out and linked to English ones. They are held out here, before training, so that all models and the control have the same split; the
 # recipe holds out none itself (--held_out_translations 0).
 # Usage: BASE=FOLDER [SEEDS="0 1 2"] bash evaluation/open_encoder_multilingual.sh [all | data | train | english | sapbert | report]
 set -euo pipefail
+known="all data train english sapbert report"
+if [[ " $known " != *" ${1:-all} "* ]]; then
+    echo "no step $1: $known" >&2
+    exit 2
+fi
 cd "$(dirname "$0")/.."
 : "${ST_BIOMED_DATA:?names the folder with the files of evaluation/data.yaml}"
 base="${BASE:-intfloat/multilingual-e5-small}" seeds="${SEEDS:-0 1 2}" data=out/multilingual out=out/open_encoder_multilingual_seeds
-export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
+export HF_HUB_OFFLINE="${HF_HUB_OFFLINE:-1}" TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 st-biomed unite evaluation/open_terminology_multilingual.yaml --data "$ST_BIOMED_DATA" --output out/open_multilingual --if-changed
 if [ out/open_multilingual/terminology.json -nt $data/train/terminology.json ]; then
@@ -35,6 +40,7 @@ models() { # names
 }
 case "${1:-all}" in
 all)
+    found "$base"
     for step in train english report; do bash evaluation/open_encoder_multilingual.sh $step; done
     ;;
 data) ;;

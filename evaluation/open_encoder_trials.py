@@ -49,6 +49,7 @@ from recipes import open_encoder
 from st_biomed.averaging.average_encoders import buffers_of
 from st_biomed.averaging.states import average_states
 from st_biomed.encoder import computes_bf16
+from st_biomed.encoder.digest import model_digest
 from st_biomed.encoder.load import load_encoder
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import read_benchmark_settings
@@ -99,9 +100,9 @@ def main() -> None:
     suite = development(data)
     results = arguments.output / "results.jsonl"
     base = recipe.encoder()
-    identity = partial(
-        made_of, trials=arguments.trials, config=arguments.config, common=[recipe.base_model, data.whole.digest]
-    )
+    common = [model_digest(base), data.whole.digest, str(computes_bf16())]
+    common += [checksum_of(file) for file in map(Path, recipe.corpus) if file.is_file()]
+    identity = partial(made_of, trials=arguments.trials, config=arguments.config, common=common)
     line = partial(write, results, common=identity("base", {}))
     if turn.place == 0 and left_of(results, "base", {}, identity("base", {})):
         line("base", 0.0, measured(base, suite), identity("base", {}))
@@ -162,7 +163,7 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
         name, trial: The trial, which is empty for the base model.
         trials: File of the trials.
         config: The configuration that they change.
-        common: What all trials have in common: base model and digest of the terminology.
+        common: What all trials have in common: digests of the base model, the terminology and the corpora, and the precision.
 
     Raises:
         InputError: A mix has a part that is no trial and no folder.

@@ -45,8 +45,11 @@ train() { # terminology, arguments
 unmeasured="--eval_strategy no --save_strategy no --load_best_model_at_end false"
 pretrain() { # name, seed, arguments; 100 steps
     if ! wanted "$1"; then return 0; fi
-    if [ -f "$out/$1-$2/run.json" ]; then
-        [ -n "${MORE:-}" ] || same "$out/$1-$2" 100 $base
+    read_ontologies
+    if [ -n "${MORE:-}" ] && [ -f "$out/$1-$2/run.json" ]; then
+        return
+    elif trained "$out/$1-$2" $open/all; then
+        same "$out/$1-$2" 100 $base
     else
         # shellcheck disable=SC2086
         train all $unmeasured --max_steps 100 --seed "$2" --output_dir "$out/$1-$2" "${@:3}" ${MORE:-}

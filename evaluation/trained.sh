@@ -15,6 +15,19 @@ several_seeds() { # SEEDS: ends the script if there is one, before runs are trai
         exit 2
     fi
 }
+found() { # model: ends the script if it is not there, before hours of other work
+    python - "$1" <<'PYTHON' || exit 2
+import sys
+
+from st_biomed.encoder import find_model
+from st_biomed.errors import InputError
+
+try:
+    find_model(sys.argv[1])
+except InputError as error:
+    sys.exit(f"BASE: {error}")
+PYTHON
+}
 trained() { # folder, terminology: whether the folder has a run; one on another terminology ends the script
     [ -f "$1/run.json" ] || return 1
     local digest

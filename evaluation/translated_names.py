@@ -36,6 +36,7 @@ def main() -> None:
         n_test=arguments.n_concepts,
         prefix=arguments.prefix,
     )
+    folder.mkdir(parents=True, exist_ok=True)
     every: list[str] = []
     for language, dataset in held.datasets.items():
         mentions = [f"{mention.text}\t{min(mention.ids)}\n" for mention in dataset.split("test")]

@@ -17,7 +17,9 @@ from st_biomed.settings.extended_yaml import extended_yaml
 FOLDER = Path(__file__).parents[2] / "evaluation"
 
 
-@pytest.mark.parametrize("name", ["open_encoder", "bergamot_open", "italian_open", "hiprbert_open"])
+@pytest.mark.parametrize(
+    "name", ["open_encoder", "open_encoder_multilingual", "bergamot_open", "italian_open", "hiprbert_open"]
+)
 def test_an_unknown_step_is_refused_with_the_list(name: str):
     """Would catch data that are read for hours before nothing happens, and a step that the list lacks."""
     script = FOLDER / f"{name}.sh"
@@ -32,7 +34,7 @@ def test_an_unknown_step_is_refused_with_the_list(name: str):
     [
         ("lost_mentions", ("nonsense", "a", "b", "--data", ".")),
         ("thresholds", ("nonsense", "a", "--data", ".")),
-        ("open_encoder_controls", ("shuffled", "nonsense", "--output", "{new}")),
+        ("shuffled_terminology", ("nonsense", "--output", "{new}")),
     ],
 )
 def test_a_mistyped_name_is_one_line(
@@ -83,6 +85,21 @@ def test_a_run_with_other_steps_or_another_base_is_not_taken(steps: int, base: s
     found = sourced('same "$@"; echo same', tmp_path, steps, base)
     assert (found.returncode, found.stdout) == ((0, "same\n") if same else (2, ""))
     assert same or "was trained with 4 steps from b, not with" in found.stderr
+
+
+def test_a_base_model_that_is_not_there_is_one_line_before_hours_of_work(tmp_path: Path):
+    """Catches a script that trains for hours and then cannot find the model of its second half."""
+    found = sourced('found "$1"; echo found', tmp_path / "none", HF_HUB_OFFLINE="1")
+    assert (found.returncode, found.stdout) == (2, "") and re.fullmatch(r"BASE: .*none.*\n", found.stderr)
+    for name in ("bergamot_open", "italian_open", "open_encoder_multilingual"):
+        steps = (FOLDER / f"{name}.sh").read_text("utf-8").rpartition("\ncase ")[2]
+        assert re.search(r'\nall\).*\n    found "\$base"\n', steps), name
+
+
+def test_no_script_takes_a_run_for_its_own_by_its_folder_alone():
+    """Catches a cell of a former terminology, on whose names the present benchmarks may rest."""
+    for name in ("open_encoder_multilingual", "bergamot_open", "italian_open", "hiprbert_open", "sapbert_open"):
+        assert re.search(r"(if|elif) trained \"?\$", (FOLDER / f"{name}.sh").read_text("utf-8")), name
 
 
 def test_cells_are_chosen_and_mistyped_ones_refused():

@@ -1,17 +1,11 @@
-"""The controls of the open encoder."""
+"""The control of the open encoder."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 
-import numpy as np
-import pytest
-from sentence_transformers import SentenceTransformer
-
-from evaluation.open_encoder_controls import shuffled, without_top
+from evaluation.shuffled_terminology import shuffled
 from st_biomed.terminology import Terminology
-from st_biomed.training.all_but_the_top import AllButTheTop
 
 
 def test_a_shuffled_terminology_has_the_same_strings_and_structure_and_other_meanings():
@@ -34,17 +28,3 @@ def names_per_concept(terminology: Terminology) -> Counter[int]:
 def pairs(terminology: Terminology, table: str) -> set[tuple]:
     columns = terminology.tables[table]
     return set(zip(columns["concept"].to_pylist(), columns["text"].to_pylist()))
-
-
-@pytest.mark.parametrize("removed", [0, 1, 3])
-def test_the_untrained_control_is_a_plain_model_with_the_cosines_of_the_map(
-    tiny_bert: SentenceTransformer, removed: int, tmp_path: Path
-):
-    names = [f"{kind} {organ}" for kind in ("acute", "chronic", "viral") for organ in ("heart", "liver", "lung")]
-    vectors = tiny_bert.encode(names, normalize_embeddings=True)
-    fitted = AllButTheTop.fit(vectors, removed)
-    expected = fitted(vectors)
-    expected /= np.linalg.norm(expected, axis=1, keepdims=True)
-    without_top(tiny_bert, fitted).save_pretrained(str(tmp_path))
-    found = SentenceTransformer(str(tmp_path), device="cpu").encode(names)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
