@@ -17,8 +17,10 @@ from st_biomed.modules.graph_convolutions import RGCN, GATv2, GraphSAGE
 from st_biomed.modules.graph_encoder import GraphEncoder
 
 NEIGHBORS = 3
-MOST = 1.25  # the goal, in times of the text alone
 """Of a target, at most; the paper's code."""
+
+MOST = 1.25
+"""The goal, in times of the text alone."""
 
 FEW, MANY = 24, 300
 """Relations: UMLS's 12 kinds of REL with their inverses, and names of relations as NCIt or SNOMED CT have them."""
