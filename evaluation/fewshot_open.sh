@@ -79,7 +79,7 @@ averaged)
 tables) for name in minilm words; do if [ -d $out/$name ]; then tables $name; fi; done ;;
 evaluate) evaluate ;;
 all)
-    if [ ! -f $out/text.bin ] && ! python -c "import gensim"; then
+    if [ ! -f $out/text.bin ] && ! python -c "import gensim" 2>/dev/null; then
         echo "the word vectors need gensim: pip install gensim" >&2
         exit 2
     fi

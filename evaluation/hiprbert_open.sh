@@ -55,7 +55,6 @@ cell() { # name, seed, arguments: the same steps and batches in all cells
         exit 2
         ;;
     esac
-    if [ ${#smoke[@]} -gt 0 ] && [ -f "$cells/$1-$2/run.json" ]; then return; fi
     if trained "$cells/$1-$2" "$terms"; then return; fi
     # shellcheck disable=SC2086
     python recipes/hiprbert.py recipes/configs/$config --terminology "$terms" --disable_tqdm true --eval_strategy no --seed "$2" \
