@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder, table_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
+from st_biomed.files.npz import UNREADABLE
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.devices import check_device
@@ -231,7 +232,7 @@ def read_table_of_vectors(path: Path) -> tuple[list[str], np.ndarray]:
             texts, vectors = arrays["texts"], arrays["vectors"]
     except KeyError as error:
         raise InputError(f"{path}: needs the arrays 'texts' and 'vectors': {error.args[0]}") from error
-    except (OSError, ValueError, BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+    except UNREADABLE as error:
         raise InputError(f"{path}: cannot be read as a table of vectors ({error})") from error
     if texts.ndim != 1 or texts.dtype.kind != "U":
         raise InputError(f"{path}: texts must be strings [N], found {texts.dtype} {list(texts.shape)}")

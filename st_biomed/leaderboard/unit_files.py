@@ -11,6 +11,7 @@ from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.files import replacing_file
+from st_biomed.files.npz import UNREADABLE
 from st_biomed.metrics.significance import Units
 from st_biomed.metrics.units_in_files import load_units, save_units
 
@@ -79,7 +80,7 @@ def read_about(path: str | Path) -> dict[str, Any]:
         with zipfile.ZipFile(path) as file:
             about: dict[str, Any] = json.loads(file.read(ABOUT))
             return about
-    except (OSError, KeyError, ValueError, RuntimeError, zipfile.BadZipFile) as error:
+    except (KeyError, *UNREADABLE) as error:
         raise InputError(f"{path}: does not describe its units ({error})") from error
 
 

@@ -249,7 +249,7 @@ class ConceptIndex(MentionSearch):
         with lock(folder):
             check_folder(folder, overwrite=False)
             with replacing(folder) as draft:
-                for name in (HEADER, *Manifest.read(self.folder, verify=False).files):
+                for name in (HEADER, *Manifest.read(self.folder, verify=False).needed):
                     shutil.copyfile(self.folder / name, draft / name)
                 if Manifest.read(draft, verify=True).files != self.manifest.files:
                     raise InputError(f"{self.folder}: is another index than the one that was loaded; load it again")

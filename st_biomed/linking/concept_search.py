@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -17,6 +18,9 @@ from st_biomed.linking.pooling import Pooled, pool_names
 from st_biomed.linking.vector_index import VectorIndex, rows_for_search
 
 _QUERIES_AT_ONCE = 1024
+
+_NAMES_AT_ONCE = 2**22
+"""Found names of all queries that are pooled at once: their memory, where few concepts are allowed that have many names."""
 
 
 class Match(NamedTuple):
@@ -98,7 +102,7 @@ class ConceptSearch:
         check_integer("k", int(k) if isinstance(k, np.integer) else k)
         if threshold is None:
             return
-        if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number):
+        if isinstance(threshold, bool) or not isinstance(threshold, int | float | np.number) or math.isnan(threshold):
             raise InputError(f"threshold must be a number or None, found {threshold!r}")
         if self.vectors.similarity == "cosine" and not -1 <= threshold <= 1:
             raise InputError(f"threshold {threshold:g}: the scores of the index are cosines, from -1 to 1")
@@ -109,14 +113,17 @@ class ConceptSearch:
         enough = min(k, allowed.n_concepts)
         pending, depth = np.arange(len(queries)), max(4 * k, 16)
         while len(pending):
-            scores, names = self.vectors.search(queries[pending], depth, allowed.names)
-            pooled = pool_names(scores, names, allowed.table, k)
-            counts = np.bincount(pooled.query, minlength=len(pending))
-            whole = (counts >= enough) | (depth >= n_names)
-            kept = whole[pooled.query]
-            query, *columns = (column[kept] for column in pooled)
-            yield Pooled(pending[query], *columns)
-            pending, depth = pending[~whole], depth * 4
+            at_once, remaining = max(1, _NAMES_AT_ONCE // depth), []
+            for part in np.split(pending, range(at_once, len(pending), at_once)):
+                scores, names = self.vectors.search(queries[part], depth, allowed.names)
+                pooled = pool_names(scores, names, allowed.table, k)
+                counts = np.bincount(pooled.query, minlength=len(part))
+                whole = (counts >= enough) | (depth >= n_names)
+                kept = whole[pooled.query]
+                query, *columns = (column[kept] for column in pooled)
+                yield Pooled(part[query], *columns)
+                remaining.append(part[~whole])
+            pending, depth = np.concatenate(remaining), depth * 4
 
     def allowed(self, conditions: Conditions) -> Allowed:
         """What may be found under some conditions; that of the last call is kept.

@@ -56,7 +56,7 @@ class Manifest:
 
     def write(self, folder: Path) -> Manifest:
         """Describe the files of the folder and complete the index by writing ``index.json``."""
-        header = _SEAL.write(folder, {"version": __version__, **asdict(self)}, self._needed)
+        header = _SEAL.write(folder, {"version": __version__, **asdict(self)}, self.needed)
         return replace(self, files=header["files"])
 
     @classmethod
@@ -80,12 +80,12 @@ class Manifest:
             manifest = cls(**{name: value for name, value in header.items() if name not in ("format", "version")})
         except TypeError as error:
             raise InputError(f"{folder / HEADER}: damaged ({error}); {_SEAL.remedy}") from error
-        for name in manifest._needed:
+        for name in manifest.needed:
             _SEAL.check(folder, header, [name], sizes_only=not verify and name in (MATRIX, FAISS_FILE))
         return manifest
 
     @property
-    def _needed(self) -> list[str]:
+    def needed(self) -> list[str]:
         """The files of an index of this kind."""
         return [*TABLES, MATRIX, *([] if self.kind == "exact" else [FAISS_FILE])]
 

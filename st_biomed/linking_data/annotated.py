@@ -33,12 +33,14 @@ class Corpus:
         documents: Text of each document by its id.
         names: Name and id of the concepts named in the files: the dictionary if no other is given.
         variant: The part of the data set, e.g. ``"disease"`` or ``"fold-3"``.
+        prefix: CURIE prefix of bare ids if this part has another than the format.
     """
 
     mentions: dict[str, list[Mention]] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
     names: dict[tuple[str, str], None] = field(default_factory=dict)
     variant: str = ""
+    prefix: str | None = None
 
     def add(self, split: str, mention: Mention) -> None:
         self.mentions.setdefault(split, []).append(mention)

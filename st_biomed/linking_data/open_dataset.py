@@ -53,9 +53,10 @@ def open_linking(
     """
     form = linking_format(name)
     check_linking_options(name, {**options, "prefix": prefix})
-    prefix = form.PREFIX if prefix is None else prefix
     tallies = {"mentions": Tally(), "dictionary": Tally()}
     corpus = form.read(Path(path), tally=tallies["mentions"], **options)
+    if prefix is None:
+        prefix = form.PREFIX if corpus.prefix is None else corpus.prefix
     if not any(corpus.mentions.values()):
         raise InputError(f"{path}: no mention was read ({tallies['mentions']})")
     dataset = LinkingDataset(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from st_biomed.errors import InputError
+from st_biomed.files.npz import UNREADABLE
 from st_biomed.metrics.significance import Units
 
 logger = logging.getLogger(__name__)
@@ -55,7 +55,7 @@ def load_units(path: str | Path) -> dict[str, Units]:
                 )
                 for metric in metrics
             }
-    except (OSError, ValueError, KeyError, BadZipFile) as error:
+    except (KeyError, *UNREADABLE) as error:
         raise InputError(f"{path}: cannot be read as the units of a benchmark ({error})") from error
     of_relations = [found.rows for found in units.values() if found.statistic == "macro_auc"]
     if any(rows.shape[1] == 3 and rows[:, 1].max() > 0 for rows in of_relations):
@@ -70,4 +70,6 @@ def _rows(arrays: Mapping[str, np.ndarray], metric: str) -> np.ndarray | csr_arr
     if f"{metric}/data" not in arrays:
         return arrays[f"{metric}/rows"]
     data, indices, indptr, shape = (arrays[f"{metric}/{part}"] for part in _SPARSE)
-    return csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    rows = csr_array((data, indices, indptr), shape=tuple(shape.tolist()))
+    rows.check_format(full_check=True)  # a place outside the array is an access to other memory
+    return rows

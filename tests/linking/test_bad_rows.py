@@ -152,6 +152,19 @@ def test_strings_of_parquet_that_are_not_utf8(tmp_path: Path, monkeypatch: pytes
     ]
 
 
+def test_a_value_of_no_place_in_its_dictionary_is_a_damaged_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pq.write_table(pa.table({"text": ["flumpa"]}), tmp_path / "in.parquet")
+
+    def damaged(rows: pa.RecordBatch) -> dict[int, str]:
+        raise pa.ArrowIndexError("Index 7 out of bounds")
+
+    monkeypatch.setattr(arrow_rows, "_flaws", damaged)
+    with pytest.raises(InputError, match=r"in.parquet: is not a complete parquet file \(Index 7 out of bounds\)"):
+        link(tmp_path / "in.parquet", tmp_path / "out.csv", "text")
+
+
 def test_rows_of_parquet_behind_a_bad_one_are_their_own(tmp_path: Path) -> None:
     """Catches the mention, the context or the cells of the next row."""
     bad = pa.array([b"a", b"\xff", b"b", b"c"]).view(pa.string())

@@ -174,3 +174,31 @@ def test_a_score_that_is_the_threshold_reaches_it(cosine: float) -> None:
     query = np.array([[1, 0]], np.float32)
     assert len(search.search(query, 1, Conditions(), threshold=cosine)[0]) == 1
     assert len(search.search(query, 1, Conditions(), threshold=cosine + 1e-5)[0]) == 0
+
+
+def test_few_concepts_of_many_names_are_searched_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches all names of all queries in memory, and matches of one part that go to the queries of another."""
+    rng = np.random.default_rng(0)
+    names = [(f"vogla {i}", [f"Z:{i % 2}"]) for i in range(400)] + [("tarsta", ["Z:2"])]
+    rows = rng.normal(size=(401, 8)).astype(np.float32)
+    rows[:400, 0], rows[400] = np.abs(rows[:400, 0]), np.eye(8, dtype=np.float32)[0] * -1  # far from every query
+    queries = np.abs(rng.normal(size=(50, 8))).astype(np.float32)
+    vectors = VectorIndex(rows, "exact", "cosine")
+    search = ConceptSearch(Catalog.of(LinkingDictionary.from_entries(names)), vectors)
+    whole, sizes, found = search.search(queries, 3, Conditions()), [], vectors.search
+    monkeypatch.setattr("st_biomed.linking.concept_search._NAMES_AT_ONCE", 2000)
+    monkeypatch.setattr(
+        vectors, "search", lambda rows, depth, names: sizes.append(len(rows) * depth) or found(rows, depth, names)
+    )
+    assert search.search(queries, 3, Conditions()) == whole
+    assert max(sizes) <= 2000 and {len(matches) for matches in whole} == {3}
+
+
+@pytest.mark.parametrize("similarity", ["cosine", "dot", "euclidean"])
+def test_a_threshold_is_a_number(similarity: str) -> None:
+    search = ConceptSearch(
+        Catalog.of(LinkingDictionary.from_entries([("vogla", ["Z:1"])])),
+        VectorIndex(np.eye(1, 2, dtype=np.float32), "exact", similarity),
+    )
+    with pytest.raises(InputError, match="threshold"):
+        search.search(np.eye(1, 2, dtype=np.float32), 1, Conditions(), threshold=float("nan"))

@@ -12,6 +12,7 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from st_biomed.errors import InputError
+from st_biomed.files.sealed import sealed
 from st_biomed.linking import ConceptIndex, EncodingOptions
 from st_biomed.terminology import Terminology
 from tests.fresh import run_fresh
@@ -30,6 +31,20 @@ def test_no_file_is_a_pickle_and_a_copy_is_an_index(index: ConceptIndex, tmp_pat
     assert json.loads((copy / "index.json").read_text())["sources"][0]["license"] == "CC0-1.0"
     with pytest.raises(InputError, match="copy: already contains an index"):
         index.save(copy)
+
+
+def test_a_copy_has_the_files_of_an_index_alone(index: ConceptIndex, tmp_path: Path) -> None:
+    """Catches a forged index whose list of files leads out of its folder, and over a file beside the copy."""
+    (tmp_path / "beside.txt").write_text("theirs")
+    header = json.loads((index.folder / "index.json").read_text())
+    header.pop("checksum")
+    header["files"]["../beside.txt"] = {"bytes": 6, "xxh3_128": "x"}
+    (index.folder / "index.json").write_text(sealed(header))
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "beside.txt").write_text("mine")
+    copy = ConceptIndex.load(index.folder).save(tmp_path / "home" / "copy")
+    assert (tmp_path / "home" / "beside.txt").read_text() == "mine"
+    assert len(ConceptIndex.load(copy)) == len(index)
 
 
 def test_an_index_that_was_built_again_is_not_saved_as_the_loaded_one(

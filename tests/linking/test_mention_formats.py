@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import gzip
+import io
 from pathlib import Path
 
 import pyarrow as pa
@@ -12,6 +14,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.linking.mention_files import format_of, output_format
+from st_biomed.linking.mention_files.sinks import byte_sink
 from tests.linking.linked_files import link, load, save
 
 
@@ -41,8 +44,15 @@ def test_an_unknown_suffix_is_refused_with_those_that_are_known(name: str) -> No
         format_of(Path(name), None)
     with pytest.raises(InputError, match=r"name the format with --output-format \("):
         output_format(Path(name), None, "csv")
-    with pytest.raises(InputError, match="a parquet file is compressed within itself"):
-        format_of(Path("a.parquet.gz"), None)
+    for name in ("a.parquet.gz", "a.parquet.GZ"):
+        with pytest.raises(InputError, match="a parquet file is compressed within itself"):
+            format_of(Path(name), None)
+
+
+def test_the_suffix_of_gzip_has_any_case(tmp_path: Path) -> None:
+    with byte_sink(tmp_path / "out.csv.GZ", io.BytesIO()) as sink:
+        sink.write(b"flumpa")
+    assert gzip.decompress((tmp_path / "out.csv.GZ").read_bytes()) == b"flumpa"
 
 
 def test_the_output_is_named_by_itself_or_as_the_input() -> None:

@@ -76,3 +76,25 @@ def test_a_unit_of_a_mean_counts(form):
         with pytest.raises(InputError, match="^pairs: 1 have a count of 0 or below, expected counts above 0$"):
             Units("pair", form([[1.0, 1], [0, count]]))
     assert Units("pair", form([[1.0, 1], [0, 0]]), "macro_mean").interval(n_resamples=20).low == 0
+
+
+def test_damaged_files_are_refused(tmp_path):
+    """Catches places outside the array, at which native code reads the memory of others, and errors of zip files."""
+    save_units(tmp_path / "u.npz", {"mcsm": units(numbers(1), sparse=True)})
+    with np.load(tmp_path / "u.npz") as file:
+        arrays = dict(file)
+    for name, place, wrong in (("indices", 3, 200_000_000), ("indices", 0, -5), ("indptr", 2, 10**6)):
+        forged = {key: array.copy() for key, array in arrays.items()}
+        forged[f"mcsm/{name}"][place] = wrong
+        np.savez(tmp_path / "forged.npz", **forged)
+        with pytest.raises(InputError, match="forged.npz: cannot be read as the units of a benchmark"):
+            load_units(tmp_path / "forged.npz")
+    np.savez_compressed(tmp_path / "c.npz", **arrays)
+    whole, refused = (tmp_path / "c.npz").read_bytes(), 0
+    for at in range(0, len(whole), max(1, len(whole) // 200)):
+        (tmp_path / "c.npz").write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])
+        try:
+            load_units(tmp_path / "c.npz")
+        except InputError:
+            refused += 1
+    assert refused > 100

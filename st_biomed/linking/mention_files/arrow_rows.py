@@ -74,9 +74,9 @@ def read_parquet(path: Path, column: str, added: Sequence[str], context: str | N
     """
     try:
         file = pq.ParquetFile(check_file(path))
-    except (pa.ArrowException, OSError) as error:
+        schema = schema_without_views(file.schema_arrow)
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise _damaged(path, error) from error
-    schema = schema_without_views(file.schema_arrow)
     place = check_columns(str(path), schema.names, column, added)
     around = context_place(str(path), schema.names, context)
     for at in (place, around):
@@ -101,7 +101,11 @@ def _mentions(
     with file:
         batches = (rows.cast(schema) for rows in file.iter_batches(_ROWS))
         while (rows := _next(path, batches)) is not None:
-            yield from _of_batch(Batch(rows), schema.names, (place, around), first)
+            try:
+                flaws = _flaws(rows)
+            except pa.ArrowException as error:  # such as a value of no place in its dictionary
+                raise _damaged(path, error) from error
+            yield from _of_batch(Batch(rows), flaws, schema.names, (place, around), first)
             first += rows.num_rows
 
 
@@ -113,9 +117,8 @@ def _next(path: Path, batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | Non
 
 
 def _of_batch(
-    batch: Batch, names: list[str], places_of: tuple[int, int | None], first: int
+    batch: Batch, flaws: dict[int, str], names: list[str], places_of: tuple[int, int | None], first: int
 ) -> Iterator[MentionRow | BadRow]:
-    flaws = _flaws(batch.rows)
     if flaws:
         valid = [row for row in range(batch.rows.num_rows) if row not in flaws]
         kept = Batch(batch.rows.take(pa.array(valid, pa.int64())))

@@ -34,7 +34,7 @@ def format_of(path: Path | None, given: str | None, option: str = "--format") ->
         InputError: An unknown format or suffix, or a gzipped parquet file.
     """
     form = _named(given) if given is not None else "text" if path is None else _of_suffix(path, option)
-    if form == "parquet" and path is not None and path.suffix == SUFFIX:
+    if form == "parquet" and path is not None and path.suffix.lower() == SUFFIX:
         raise InputError(f"{path}: a parquet file is compressed within itself; expected one without {SUFFIX}")
     return form
 

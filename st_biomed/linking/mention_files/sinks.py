@@ -29,7 +29,7 @@ def byte_sink(output: Path | None, stream: BinaryIO) -> Iterator[BinaryIO]:
         stream.flush()
         return
     with writing(output) as draft, draft.open("wb") as file:
-        if output.suffix != SUFFIX:
+        if output.suffix.lower() != SUFFIX:
             yield file
             return
         # Without a name and a time, equal content gives equal bytes.

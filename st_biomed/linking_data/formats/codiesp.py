@@ -1,7 +1,8 @@
 """CodiEsp: Spanish clinical cases, diagnoses linked to ICD-10-CM and procedures to ICD-10-PCS.
 
 The unpacked corpus: ``train/trainX.tsv`` (and ``dev``, ``test``) with the cells document, label, code, text and
-positions, without a header, and the texts in ``train/text_files``. Codes are upper-cased.
+positions, without a header, and the texts in ``train/text_files``. Codes are upper-cased; those of a dictionary have to
+be in upper case.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def read(path: Path, *, tally: Tally, label: str = "DIAGNOSTICO") -> Corpus:
         InputError: Another label, no table, an invalid row.
     """
     check_name("label", label, LABELS)
-    corpus = Corpus(variant=label.lower())
+    corpus = Corpus(variant=label.lower(), prefix=LABELS[label])
     for split in SPLITS:
         if file := plain_or_gzipped(require_folder(path) / split / f"{split}X.tsv"):
             corpus.mentions[split] = []
@@ -72,7 +73,7 @@ def _read_split(corpus: Corpus, split: str, file: Path, tally: Tally, label: str
             source = plain_or_gzipped(file.parent / "text_files" / f"{document}.txt")
             corpus.documents[document] = "\n".join(content for _, content in read_lines(source)) if source else ""
         offsets = [int(number) for number in re.findall(r"\d+", positions)]
-        gold = frozenset(f"{LABELS[label]}:{code_.upper()}" for code_ in known_ids([code]))
+        gold = frozenset(code_.upper() for code_ in known_ids([code]))
         groups = (gold,) if gold else ()
         corpus.add(split, Mention(text, groups, document=document, start=min(offsets), end=max(offsets), type=kind))
         tally.keep()

@@ -28,7 +28,8 @@ def correct_spelling(dataset: LinkingDataset, *, path: str | Path) -> LinkingDat
     )
 
     def correct(text: str) -> str:
-        return pattern.sub(lambda match: right[match[0].lower()], text)
+        # A pattern without case also takes letters for equal that are none in lower case, such as the two signs for mu.
+        return pattern.sub(lambda match: right.get(match[0].lower()) or right.get(match[0].casefold(), match[0]), text)
 
     tally = StepTally()
     mentions = with_mentions(dataset, lambda mention: with_parts(mention, correct), tally, "corrected")

@@ -19,7 +19,7 @@ def drop_unknown(dataset: LinkingDataset) -> LinkingDataset:
         kept = tuple(
             mention
             for mention in mentions
-            if mention.gold and not any(group.isdisjoint(known) for group in mention.gold)
+            if mention.gold and all(any(identifier in known for identifier in group) for group in mention.gold)
         )
         remaining[split] = kept
         tally.read(len(mentions))

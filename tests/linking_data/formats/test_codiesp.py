@@ -7,6 +7,7 @@ import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data import open_linking
+from st_biomed.linking_data.formats.codiesp import LABELS
 from tests.contracts.linking_contract import FIXTURES, LinkingContract
 
 FOLDER = FIXTURES / "codiesp"
@@ -36,6 +37,18 @@ def test_diagnoses_and_procedures_have_their_own_vocabulary() -> None:
     assert [(m.text, set(m.ids)) for m in procedures.split("test")] == [("terkin", {"ICD10PCS:0XX"})]
     assert diagnoses.tallies["mentions"].dropped == {"rows of PROCEDIMIENTO": 3}
     assert diagnoses.missing("test") == procedures.missing("test") == []
+
+
+def test_bare_codes_take_the_prefix_of_their_label_or_the_given_one(tmp_path: Path) -> None:
+    """Catches procedures whose dictionary has the prefix of diagnoses, so that all of them miss."""
+    (tmp_path / "names.txt").write_text("X01.1||flumpa\n0XX||terkin\n")
+    for label, code in (("DIAGNOSTICO", "X01.1"), ("PROCEDIMIENTO", "0XX")):
+        for prefix in (None, "", "ZORB"):
+            found = open_linking("codiesp", FOLDER, dictionary=tmp_path / "names.txt", label=label, prefix=prefix)
+            begin = {None: LABELS[label] + ":", "": ""}.get(prefix, "ZORB:")
+            assert found.missing("test") == [] and {id_ for m in found.split("test") for id_ in m.ids} == {
+                begin + code
+            }
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,14 @@ def test_spelling_is_corrected_in_whole_words_of_mentions() -> None:
     assert prepared.steps == ("correct_spelling(spelling.txt)",)
 
 
+def test_letters_that_are_equal_but_in_lower_case_are_corrected_or_kept(tmp_path: Path) -> None:
+    """Catches a word that the list has with the Greek letter, and a text with the sign of micro."""
+    (tmp_path / "s.txt").write_text("\u03bcg||microgram\nteles||telesis\n", "utf-8")
+    mentions = (Mention("5 \u00b5g", ()), Mention("tele\u017f", ()), Mention("\u03bcG", ()))
+    prepared = prepare(toy(*mentions), {"correct_spelling": {"path": tmp_path / "s.txt"}})
+    assert parts(prepared) == [("5 microgram",), ("telesis",), ("microgram",)]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
