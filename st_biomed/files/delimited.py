@@ -77,8 +77,8 @@ def dialect_name(path: str | Path) -> str:
     suffix = Path(plain_name(path)).suffix.lower()
     if suffix not in _DIALECT_OF_SUFFIX:
         raise InputError(
-            f"{path}: suffix {suffix!r} has no known dialect (known suffixes: "
-            f"{', '.join(sorted(_DIALECT_OF_SUFFIX))}); name one of {', '.join(sorted(DIALECTS))}"
+            f"{path}: suffix {suffix!r} is none of a table; known are {', '.join(sorted(_DIALECT_OF_SUFFIX))}; a reader with "
+            f"the option dialect reads others, as one of {', '.join(sorted(DIALECTS))}"
         )
     return _DIALECT_OF_SUFFIX[suffix]
 

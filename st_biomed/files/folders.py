@@ -53,13 +53,15 @@ def check_output(
         The folder.
 
     Raises:
-        InputError: A file has the name of the folder, the folder is not writable, has other contents, or has contents
-            of that kind that may not be replaced.
+        InputError: A file has the name of the folder, the folder is not writable, is or contains the working directory, has
+            other contents, or has contents of that kind that may not be replaced.
     """
     folder = Path(folder)
     check_writable(folder)
     if os.path.ismount(folder):
         raise InputError(f"{folder}: a disk is mounted there, so it cannot be replaced; choose a folder below it")
+    if folder.is_dir() and Path.cwd().is_relative_to(folder.resolve()):
+        raise InputError(f"{folder}: is the working directory, so it cannot be replaced; choose a folder below it")
     finish_replacement(folder)
     if not folder.is_dir() or next(folder.iterdir(), None) is None:
         return folder

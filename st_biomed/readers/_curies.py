@@ -71,15 +71,20 @@ _ALIASES = {
     "HGNC.GENEFAMILY": "HGNC_GROUP",
     "HGNC.GENEGROUP": "HGNC_GROUP",
     "ICD-9": "ICD9",
+    "ICD-9-CM": "ICD9CM",
     "ICD-10": "ICD10",
+    "ICD-10-CM": "ICD10CM",
     "ICD-11": "ICD11",
+    "ICD10WHO": "ICD10",
     "ICD-O": "ICDO",
+    "MIM": "OMIM",
     "MSH": "MESH",
     "NCI": "NCIT",
     "NCI_THESAURUS": "NCIT",
     "NCITHESAURUS": "NCIT",
     "ORPHA": "ORDO",
     "ORPHANET": "ORDO",
+    "ORPHANET.ORDO": "ORDO",
     "SCTID": "SNOMEDCT",
     "SNOMED": "SNOMEDCT",
     "SNOMED_CT": "SNOMEDCT",
@@ -99,6 +104,8 @@ _IRIS = (
     (re.compile(r"https?://ncicb\.nci\.nih\.gov/xml/owl/EVS/Thesaurus\.owl#()(C\d+)"), "NCIT"),
     (re.compile(r"https?://linkedlifedata\.com/resource/umls/id/()(C\d+)"), "UMLS"),
     (re.compile(r"https?://snomed\.info/id/()(\d+)"), "SNOMEDCT"),
+    (re.compile(r"https?://(?:www\.)?omim\.org/entry/()(\d+)"), "OMIM"),
+    (re.compile(r"https?://purl\.bioontology\.org/ontology/(ICD10CM|ICD9CM)/([\w.-]+)"), None),
 )
 _REGISTERED = re.compile(r"https?://identifiers\.org/([A-Za-z0-9.]+)[/:](\S+)", re.ASCII)
 _MATCH = re.compile(r"(?:skos:|https?://www\.w3\.org/2004/02/skos/core#)?((?:exact|close|broad|narrow|related)Match)")
@@ -107,9 +114,9 @@ _MATCH = re.compile(r"(?:skos:|https?://www\.w3\.org/2004/02/skos/core#)?((?:exa
 def canonical_prefix(prefix: str) -> str:
     """The one prefix that every reader uses for a terminology; a prefix of none is returned as it is.
 
-    ``UMLS_CUI`` becomes UMLS, ``MSH`` MESH, ``NCIt`` NCIT, ``ORPHA`` and ``Orphanet`` ORDO, ``DrugBank`` DRUGBANK,
-    ``SwissProt`` and ``UniProtKB`` UNIPROT, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` ICD10, and
-    Bioregistry's lower-case ``chebi`` CHEBI.
+    ``UMLS_CUI`` becomes UMLS, ``MSH`` MESH, ``NCIt`` NCIT, ``ORPHA`` and ``Orphanet`` ORDO, ``DrugBank`` DRUGBANK, ``MIM``
+    OMIM, ``SwissProt`` and ``UniProtKB`` UNIPROT, ``SCTID`` and every ``SNOMEDCT_US_<date>`` SNOMEDCT, ``ICD-10`` and Mondo's
+    ``ICD10WHO`` ICD10, and Bioregistry's lower-case ``chebi`` CHEBI.
     """
     return _CANONICAL.get(_EDITION.sub("", prefix.upper()), prefix)
 
@@ -118,17 +125,23 @@ def curie(text: str) -> str | None:
     """Convert a CURIE or IRI to the CURIE that every reader uses for the concept; ``None`` if it is neither.
 
     Prefixes are those of :func:`canonical_prefix`. Known IRIs are those of OBO, Orphanet, EFO, NCIt, UMLS
-    (linkedlifedata), SNOMED CT and identifiers.org, whose local part may repeat the prefix (``hp/HP:0000118``).
+    (linkedlifedata), SNOMED CT, OMIM, ICD-9-CM and ICD-10-CM (BioPortal) and identifiers.org, whose local part may repeat the
+    prefix (``hp/HP:0000118``, ``orphanet.ordo:Orphanet_558``).
     """
     for form, prefix in _IRIS:
         if match := form.fullmatch(text):
             return f"{canonical_prefix(prefix or match[1])}:{match[2]}"
     if match := _REGISTERED.fullmatch(text):
         own = _registered_prefix(match[1])
-        repeated, _, rest = match[2].partition(":")
+        repeated, _, rest = match[2].replace("Orphanet_", "Orphanet:", 1).partition(":")
         return f"{own}:{rest if rest and _registered_prefix(repeated) == own else match[2]}"
     match = _CURIE.fullmatch(text)
     return f"{canonical_prefix(match[1])}:{match[2]}" if match else None
+
+
+def in_source(prefix: str, code: str) -> str:
+    """The CURIE of a source's own code, which may contain the prefix already, as those of OBO and HGNC do."""
+    return code if code.startswith(f"{prefix}:") and len(code) > len(prefix) + 1 else f"{prefix}:{code}"
 
 
 def registry_curie(text: str) -> str | None:
@@ -208,7 +221,9 @@ class Header(NamedTuple):
         _, obo, below = self.ontology.partition("purl.obolibrary.org/obo/")
         path = [part for part in (below if obo else self.ontology).split("/") if part] or [""]
         segment = path[-1] if "://" in self.ontology and not obo else path[0]
-        own = segment.split(".")[0].upper()
+        own = re.sub(
+            r"_[A-Za-z]{2}_\d+$", "", segment.split(".")[0]
+        ).upper()  # ORDO_en_4.5.owl: a language, an edition
         return _CANONICAL.get(own, own).upper()  # Orphanet's ontology of ORDO codes has the id orphanet
 
     def source(self, prefix: str) -> SourceInfo:

@@ -15,6 +15,7 @@ from st_biomed.errors import InputError
 from st_biomed.readers._curies import Header, curie, describe, relation_name
 from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._languages import language_of
+from st_biomed.readers._unmet_values import note_unmet
 from st_biomed.records import Definition, Parent, Record, Relation, Tally, Term, Type, Xref, single_spaced
 from st_biomed.settings.keyword_options import listed
 
@@ -145,10 +146,7 @@ class Ontology:
                 raise InputError(
                     f"{self.path}: no term has prefix {prefix!r}; found {', '.join(sorted(self._found)) or 'none'}"
                 )
-        for kind in self.without_types:
-            if kind not in self._found_types:
-                found = ", ".join(sorted(self._found_types)) or "none"
-                self.tally.note(f"without_types: no synonym has type {kind!r}; found {found}")
+        note_unmet(self.tally, "without_types", self.without_types, self._found_types, "no synonym has type")
         edges = DuplicateFilter(self.tally, "repeated parents and relations")
         for child, relation, parent in self._edges:
             name = relation_name(relation, labels.get(relation, "")) if relation else ""

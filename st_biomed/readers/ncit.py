@@ -10,6 +10,7 @@ from pathlib import Path
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.readers._duplicate_filter import DuplicateFilter
+from st_biomed.readers._unmet_values import note_unmet
 from st_biomed.records import Definition, Parent, Record, SourceInfo, Tally, Term, Type, single_spaced
 from st_biomed.settings.keyword_options import listed
 
@@ -37,13 +38,14 @@ _WIDTHS = (8, 9)
 _CODE = re.compile(r"C\d{1,7}")
 _VERSION = re.compile(r"\d\d\.\d\d[a-z]")
 _ROOT = "root_node"
+_RETIRED = "Obsolete_Concept,Retired_Concept"
 
 
 def records(
     path: Path | None = None,
     *,
     tally: Tally,
-    without_statuses: str | Sequence[str] = "Obsolete_Concept,Retired_Concept",
+    without_statuses: str | Sequence[str] = _RETIRED,
     definitions: bool = True,
 ) -> Iterator[Record]:
     """Read the preferred name, synonyms, definition, parents and semantic types of each concept.
@@ -72,6 +74,7 @@ def records(
     yield replace(SOURCE, version=version[0] if version else "")
     seen: set[str] = set()
     named: set[str] = set()
+    statuses: set[str] = set()
     parents: list[tuple[str, str]] = []
     for line, cells in read_table(path, dialect="tsv", header=_COLUMNS[:width]):
         where, row = f"{path}:{line}", dict(zip(_COLUMNS, map(str.strip, cells)))
@@ -81,7 +84,8 @@ def records(
         seen.add(number)
         code = f"{SOURCE.name}:{number}"
         names = [*_values(row["synonyms"]), *_values(row["display name"])]
-        if status := next((status for status in _values(row["status"]) if status in unwanted), ""):
+        statuses.update(own := _values(row["status"]))
+        if status := next((status for status in own if status in unwanted), ""):
             tally.read_dropped(f"concepts with status {status}")
             continue
         if not names:
@@ -94,6 +98,8 @@ def records(
             if not _CODE.fullmatch(parent):
                 raise InputError(f"{where}: a parent must be a code such as C12345, found {parent[:40]!r}")
             parents.append((code, f"{SOURCE.name}:{parent}"))
+    if without_statuses != _RETIRED:
+        note_unmet(tally, "without_statuses", unwanted, statuses, "no concept has status")
     once = DuplicateFilter(tally, "repeated parents")
     tally.read(len(parents))
     for child, parent in parents:

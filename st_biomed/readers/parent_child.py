@@ -16,6 +16,7 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.files.delimited import check_file, dialect_name, read_header, read_table
 from st_biomed.files.encodings import resolve_encoding
 from st_biomed.files.gzipped import open_decompressed
+from st_biomed.readers._curies import in_source
 from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.readers._languages import language_of
@@ -94,7 +95,8 @@ def records(  # noqa: PLR0913 - all differences between users' tables
             ``code_text``, ``description``.
         definition: Name of its column of definitions, with empty cells allowed; by default ``definition`` or ``def``
             if there is one. A definition belongs to the code and has the language of its row.
-        name: Short name of the source and prefix of its codes; by default derived from the file's name.
+        name: Short name of the source and prefix of its codes, unless they contain it already; by default derived from
+            the file's name.
         version: Edition of the source; by default 12 hexadecimal digits of the tables' SHA-256. Two different tables
             with the same name are then two versions, which ``Terminology.merge`` rejects; with an explicit version
             they are parts of one source.
@@ -143,15 +145,15 @@ def records(  # noqa: PLR0913 - all differences between users' tables
     for concept, text, spoken, meaning in _strings(named.rows(columns), list(columns), language, tally):
         if text:
             kind = "synonym" if concept in known else "preferred"
-            yield Term(f"{name}:{concept}", text, kind, spoken, name)
+            yield Term(in_source(name, concept), text, kind, spoken, name)
         known.add(concept)
         if meaning:
-            yield Definition(f"{name}:{concept}", meaning, spoken, name)
+            yield Definition(in_source(name, concept), meaning, spoken, name)
     needed = named.path if missing == "error" else None
     for table in triples:
         rows = forms[table].rows({role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")})
         for head, relation, tail in _triples(rows, tally, known, needed):
-            yield Relation(f"{name}:{head}", relation, f"{name}:{tail}", name)
+            yield Relation(in_source(name, head), relation, in_source(name, tail), name)
     combined = len(tables) == 1
     if combined and not named.has("parent", parent):
         return
@@ -163,12 +165,12 @@ def records(  # noqa: PLR0913 - all differences between users' tables
         nameless = grouping_nodes(known, edges)
     empty = True
     for above, below in _pairs(hierarchy.rows(map_columns), tally, known | nameless, needed):
-        yield Parent(f"{name}:{below}", f"{name}:{above}", name)
+        yield Parent(in_source(name, below), in_source(name, above), name)
         empty = False
     if empty and (not combined or parent is not None):
         raise InputError(f"{hierarchy.path}: no row has a parent and a child; the hierarchy is empty")
     for concept in sorted(nameless):
-        yield Grouping(f"{name}:{concept}")
+        yield Grouping(in_source(name, concept))
 
 
 def _content_version(tables: Sequence[Path]) -> str:

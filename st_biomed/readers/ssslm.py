@@ -10,6 +10,7 @@ from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file, read_header, read_table
 from st_biomed.readers._curies import describe, registry_curie
 from st_biomed.readers._languages import language_of
+from st_biomed.readers._unmet_values import note_unmet
 from st_biomed.records import Record, SourceInfo, Tally, Term
 from st_biomed.settings.keyword_options import listed
 
@@ -23,6 +24,7 @@ SOURCE = SourceInfo(
 _NEEDED = ("text", "curie", "name", "predicate")
 _FURTHER = ("type", "language", "source")
 LABEL = "rdfs:label"
+_NAMES = f"{LABEL},oboInOwl:hasExactSynonym"
 
 
 @dataclass
@@ -44,7 +46,7 @@ def records(
     path: Path | None = None,
     *,
     tally: Tally,
-    predicates: str | Sequence[str] = "rdfs:label,oboInOwl:hasExactSynonym",
+    predicates: str | Sequence[str] = _NAMES,
     without_types: str | Sequence[str] = "",
     prefixes: str | Sequence[str] = "",
     language: str = "en",
@@ -81,7 +83,7 @@ def records(
     kept_prefixes = listed("prefix", prefixes)
     language = language_of("language", language)
     concepts: dict[str, _Concept] = {}
-    met: set[str] = set()
+    met, met_predicates, met_types = set[str](), set[str](), set[str]()
     for where, row in _rows(path):
         text, name, predicate = row["text"], row["name"], row["predicate"]
         tally.read()
@@ -92,6 +94,8 @@ def records(
             raise InputError(f"{where}: a text of {code} has no predicate, such as {LABEL}")
         prefix, key = code.partition(":")[0], (text, language_of(where, row["language"] or language))
         met.add(prefix)
+        met_predicates.add(predicate)
+        met_types.add(row["type"])
         concept = concepts.setdefault(code, _Concept(name))
         concept.name = concept.name or name
         if name and name != concept.name:
@@ -117,6 +121,9 @@ def records(
     for prefix in kept_prefixes:
         if prefix not in met:
             raise InputError(f"{path}: no code has prefix {prefix!r}; found {', '.join(sorted(met)) or 'none'}")
+    if predicates != _NAMES:
+        note_unmet(tally, "predicates", wanted, met_predicates, "no text has predicate")
+    note_unmet(tally, "without_types", unwanted, met_types, "no text has type")
     yield from _terms(concepts, tally, language)
 
 

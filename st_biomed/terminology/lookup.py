@@ -36,10 +36,15 @@ class ConceptLookup:
         Raises:
             InputError: With the range found and the range allowed.
         """
-        if labels.numel() and (int(labels.min()) < 0 or int(labels.max()) >= self.n_labels):
+        if not labels.numel():
+            return
+        import torch
+
+        least, most = torch.stack(labels.aminmax()).tolist()  # a GPU is waited for once
+        if least < 0 or most >= self.n_labels:
             raise InputError(
-                f"{self.expected} of terminology {self.digest[:12]}, found {int(labels.min())} to "
-                f"{int(labels.max())}: was the dataset made from another terminology?"
+                f"{self.expected} of terminology {self.digest[:12]}, found {least} to {most}: was the dataset made from "
+                "another terminology?"
             )
 
     def concepts(self, labels: Tensor) -> tuple[Tensor, Tensor]:

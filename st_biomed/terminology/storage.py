@@ -119,22 +119,25 @@ def digest_of(tables: Mapping[str, pa.Table], sources: Mapping[str, SourceInfo])
         for column in table.column_names:
             sha.update(column.encode())
             for chunk in table[column].chunks:
+                ended = _ended(chunk.dictionary) if pa.types.is_dictionary(chunk.type) else None
                 for start in range(0, len(chunk), _DIGESTED):
-                    sha.update(_content(chunk[start : start + _DIGESTED]))
+                    part = chunk[start : start + _DIGESTED]
+                    sha.update(_content(part if ended is None else ended.take(part.indices), ended is not None))
     described = [dict(zip(_DESCRIBED, astuple(info))) for info in sources.values()]
     sha.update(json.dumps(described).encode())
     return sha.hexdigest()
 
 
-def _content(values: pa.Array) -> bytes | memoryview:
+def _ended(strings: pa.Array) -> pa.Array:
+    """The strings with a zero byte after each."""
+    return pc.binary_join_element_wise(strings, "", "\0")
+
+
+def _content(values: pa.Array, is_ended: bool) -> bytes | memoryview:
     """Integers as little-endian int32, strings in UTF-8 with a zero byte after each."""
     if pa.types.is_integer(values.type):
         return values.to_numpy().astype("<i4").tobytes()
-    if pa.types.is_dictionary(values.type):
-        ended = pc.binary_join_element_wise(values.dictionary, "", "\0")
-        values = ended.take(values.indices)
-    else:
-        values = pc.binary_join_element_wise(values, "", "\0")
+    values = values if is_ended else _ended(values)
     _, offsets, data = values.buffers()
     if data is None:
         return b""

@@ -20,7 +20,7 @@ def mask(selected: np.ndarray | Sequence[int] | None, size: int, name: str) -> n
     """A boolean mask ``[size]`` from a mask, indices or nothing.
 
     Raises:
-        InputError: A mask of another length, or an index out of range.
+        InputError: A mask of another length, something else than indices, or an index out of range.
     """
     if selected is None:
         return np.ones(size, dtype=bool)
@@ -29,6 +29,8 @@ def mask(selected: np.ndarray | Sequence[int] | None, size: int, name: str) -> n
         if selected.shape != (size,):
             raise InputError(f"subset: {name} mask has shape {selected.shape}, expected ({size},)")
         return selected
+    if selected.size and selected.dtype.kind not in "iu":
+        raise InputError(f"subset: {name} are indices or a mask, found {selected.dtype}; codes are given with codes=")
     if selected.size and (selected.min() < 0 or selected.max() >= size):
         raise InputError(f"subset: {name} go from 0 to {size - 1}, found {selected.min()} to {selected.max()}")
     out = np.zeros(size, dtype=bool)
@@ -72,8 +74,8 @@ def no_code(code: str, codes: pa.Array) -> str:
     """That no concept has a code, with one that differs from it by its prefix or by case, or else with an example."""
     local = pc.replace_substring_regex(pc.utf8_lower(codes), "^[^:]*:", "")
     same = codes.filter(pc.equal(local, code.rpartition(":")[2].lower()))
-    hint = f"did you mean {same[0].as_py()!r}?" if len(same) else f"codes look like {codes[0].as_py()!r}"
-    return f"no concept has code {code!r}; {hint}"
+    example = f"codes look like {codes[0].as_py()!r}" if len(codes) else "the terminology is empty"
+    return f"no concept has code {code!r}; {f'did you mean {same[0].as_py()!r}?' if len(same) else example}"
 
 
 def and_below(reached: np.ndarray, child: np.ndarray, parent: np.ndarray) -> np.ndarray:

@@ -171,6 +171,8 @@ class Terminology(TerminologyTables):
             raise InputError("merge needs at least one terminology, found none")
         for terminology in terminologies:
             check_instance("each argument of merge", terminology, Terminology)
+        if codes is not None:
+            check_instance("codes", codes, Mapping)
         if len(terminologies) == 1 and not codes:
             return terminologies[0]
         sources = merged_sources(terminology.sources.values() for terminology in terminologies)

@@ -113,7 +113,7 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path: Path) -> Non
         ("a.csv", "", r"a.csv: is empty, expected a header line"),
         ("a.csv", b"code,name\nA,x\nB,\xe9\n", r"a.csv:3: is not UTF-8"),
         ("a.tsv.gz", b"code\tname\nA\tx\nB\t\xe9\n", r"a.tsv.gz:3: is not UTF-8"),
-        ("a.xlsx", "PK", r"a.xlsx: suffix '.xlsx' has no known dialect"),
+        ("a.xlsx", "PK", r"a.xlsx: suffix '.xlsx' is none of a table; known are .csv, "),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said_with_file_and_line(tmp_path: Path, name: str, text: str | bytes, message: str) -> None:

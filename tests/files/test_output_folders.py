@@ -14,6 +14,7 @@ from st_biomed.files import (
     check_writable,
     replacing,
 )
+from st_biomed.terminology import Terminology
 
 
 def test_an_output_folder_is_checked_before_anything_is_made(tmp_path: Path):
@@ -45,6 +46,17 @@ def test_an_output_folder_is_checked_before_anything_is_made(tmp_path: Path):
             check(below)
     with pytest.raises(InputError, match="hp: is a folder, expected a file"):
         check_writable(folder, file=True)
+
+
+@pytest.mark.parametrize("output", [".", "..", "../here"])
+def test_the_working_directory_is_not_replaced(output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Catches a process whose working directory is deleted, so that no later relative path exists."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(InputError, match="is the working directory, so it cannot be replaced; choose a folder below"):
+        Terminology.read("toy").save(output)
+    Terminology.read("toy").save("below")
+    assert Terminology.load("below").n_concepts
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

@@ -22,7 +22,17 @@ OF_OPTIONS = {
     "parent_child": "code,name\n1,flumpa\n",
     "ssslm": "text\tcurie\tname\tpredicate\nflumpa\tZ:1\tflumpa\trdfs:label\n",
 }
-TAGS = {"en-US": "en", "EN": "en", "es-419": "es", "yue": "yue", "zh-Hans-CN": "zh", "pt_BR": "pt"}
+TAGS = {
+    "en-US": "en",
+    "EN": "en",
+    "es-419": "es",
+    "yue": "yue",
+    "zh-Hans-CN": "zh",
+    "pt_BR": "pt",
+    "ENG": "en",
+    "deu": "de",
+    "GER": "de",
+}
 
 
 def read(reader: str, folder: Path, text: str, **options: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
+from st_biomed.readers._years import year_in_name
 from st_biomed.terminology import Terminology
 from tests.contracts.reader_contract import FIXTURES, ReaderContract
 from tests.readers.mutations import check_contract, check_survives, mutated
@@ -123,6 +125,15 @@ def test_options_leave_terms_out_and_count_them(path: Path, beside: dict[str, An
     assert mesh.concept_names("MESH:D990002") == ["Flumpa Drod, Mimpic", "MFD"]
     dropped = mesh.tallies["mesh rows"].dropped
     assert (dropped["names tagged TRD"], dropped["names of further concepts"]) == (1, 1)
+    notes = read(path, **beside, without_tags="TRADE").tallies["mesh rows"].notes
+    assert any(note.startswith("without_tags: no name is tagged 'TRADE'; found ") for note in notes)
+
+
+@pytest.mark.parametrize("path", [XML, ASCII], ids=["xml", "ascii"])
+def test_gzipped_files_are_read_by_the_names_that_nlm_gives_them(path: Path, tmp_path: Path) -> None:
+    named = tmp_path / f"{path.stem}.gz"
+    named.write_bytes(gzip.compress(path.read_bytes()))
+    assert read(named).digest == read(path).digest
 
 
 @pytest.mark.parametrize(("path", "beside"), [(TABLE, BESIDE), (XML, {})], ids=["table", "xml"])
@@ -227,3 +238,8 @@ def test_a_damaged_file_beside_the_table_is_one_line_or_read_by_the_contract(
     path = tmp_path_factory.getbasetemp() / f"damaged_{BESIDE[option].name}"
     path.write_bytes(data.draw(mutated(BESIDE[option].read_bytes(), separator)))
     check_contract("mesh", check_survives("mesh", TABLE, **{**BESIDE, option: path}))
+
+
+@pytest.mark.parametrize(("name", "year"), [("desc2031.xml", "2031"), ("d102031.bin", ""), ("v12099x.csv", "")])
+def test_a_year_is_no_part_of_a_longer_number(name: str, year: str) -> None:
+    assert year_in_name(Path(name)) == year

@@ -74,6 +74,11 @@ def test_statuses_leave_concepts_out() -> None:
     assert "NCIT:C990006" not in read(without_statuses="Header_Concept").codes
     assert "NCIT:C990003" not in read(without_statuses="Provisional_Concept").codes
     assert read(definitions=False).tallies["ncit rows"].dropped["definitions"] == 2
+    misspelled = read(without_statuses="Retired").tallies["ncit rows"].notes
+    assert len(misspelled) == 1 and misspelled[0].startswith(
+        "without_statuses: no concept has status 'Retired'; found "
+    )
+    assert read().tallies["ncit rows"].notes == []
 
 
 def test_eight_columns_and_the_version_in_the_name(tmp_path: Path) -> None:

@@ -249,3 +249,10 @@ def test_codes_without_a_string_can_be_dropped_and_are_counted(tmp_path: Path) -
     terminology = Terminology.read("parent_child", path, strings=strings, missing="drop")
     assert terminology.parents.num_rows == 1
     assert terminology.tallies["parent_child rows"].dropped == {"map rows of a code without a string": 1}
+
+
+def test_codes_that_are_curies_already_keep_their_prefix(tmp_path: Path) -> None:
+    """Catches HP:HP:1, of which no other terminology has a concept."""
+    (tmp_path / "t.csv").write_text("curie,name,parent\nHP:1,flumpa,\nHP:2,drod,HP:1\n")
+    table = Terminology.read("parent_child", tmp_path / "t.csv", name="HP")
+    assert table.codes == ["HP:1", "HP:2"] and table.parents.num_rows == 1

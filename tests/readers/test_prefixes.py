@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from st_biomed.readers import reader, reader_names
-from st_biomed.readers._curies import canonical_prefix
+from st_biomed.readers._curies import Header, canonical_prefix, curie
 from st_biomed.readers.fhir import systems
 from st_biomed.readers.hgnc import _XREFS
 from st_biomed.terminology import Terminology
@@ -40,3 +40,37 @@ def test_a_drug_of_an_ontology_is_linked_to_the_vocabulary(tmp_path: Path) -> No
     )
     crosswalk = Crosswalk.between(ontology, drugs, predicates=["xref"])
     assert crosswalk.codes == {"DRUGBANK:DB90002": "ZORB:0000001"}
+
+
+@pytest.mark.parametrize(
+    ("written", "code"),
+    [
+        ("MIM:900001", "OMIM:900001"),  # DOID since 2024
+        ("https://omim.org/entry/900001", "OMIM:900001"),
+        ("https://identifiers.org/mim:900001", "OMIM:900001"),
+        ("ICD10WHO:Z99", "ICD10:Z99"),  # Mondo
+        ("ICD-10-CM:Z99.1", "ICD10CM:Z99.1"),
+        ("ICD-9-CM:999", "ICD9CM:999"),
+        ("http://purl.bioontology.org/ontology/ICD10CM/Z99.1", "ICD10CM:Z99.1"),
+        ("https://identifiers.org/orphanet.ordo:Orphanet_900001", "ORDO:900001"),
+        ("https://identifiers.org/orphanet:900001", "ORDO:900001"),
+        ("http://www.orpha.net/ORDO/Orphanet_900001", "ORDO:900001"),
+    ],
+)
+def test_current_ontologies_write_codes_of_others_in_these_ways(written: str, code: str) -> None:
+    """Catches cross-references that meet no concept, of which no tally tells."""
+    assert curie(written) == code
+
+
+@pytest.mark.parametrize(
+    ("ontology", "name"),
+    [
+        ("http://www.orpha.net/ontology/ORDO_en_4.5.owl", "ORDO"),
+        ("orphanet", "ORDO"),
+        ("http://purl.obolibrary.org/obo/hp.json", "HP"),
+        ("http://purl.obolibrary.org/obo/doid/releases/2031-01-31/doid.owl", "DOID"),
+    ],
+)
+def test_an_ontology_is_known_by_the_prefix_of_its_codes(ontology: str, name: str) -> None:
+    """Catches an ontology that counts as imported by itself, with a name of its own in each edition."""
+    assert Header(ontology).name == name

@@ -177,6 +177,8 @@ def test_options_choose_and_count() -> None:
     assert read(definitions=False).n_definitions == 0
     italian = read(languages="it")
     assert names(italian) == {"ZORB:1": ["Zorbità"], "ZORB:3": ["Piccolo drod"]}
+    notes = read(languages="it,itt").tallies["skos rows"].notes
+    assert len(notes) == 1 and notes[0].startswith("languages: no label is in language 'itt'; found ")
     of_scheme = read(scheme="http://example.org/other#scheme")
     assert of_scheme.codes == ["OTHER:a"]
     assert of_scheme.tallies["skos rows"].dropped["concepts of other schemes"] == 5

@@ -76,6 +76,14 @@ def test_options_choose_predicates_types_and_prefixes() -> None:
     assert "FD" not in {term[1] for term in terms(without_types="omo:0003012")}
 
 
+def test_what_no_text_has_is_noted() -> None:
+    """Catches a misspelled predicate, by which all synonyms are left out without a word."""
+    read = Terminology.read("ssslm", ZORB, predicates="rdfs:label,oboInOwl:hasExactSynonyms", without_types="omo:1")
+    notes = read.tallies["ssslm rows"].notes
+    assert notes[0].startswith("predicates: no text has predicate 'oboInOwl:hasExactSynonyms'; found oboInOwl:has")
+    assert notes[1].startswith("without_types: no text has type 'omo:1'; found ") and len(notes) == 2
+
+
 def test_a_table_of_four_columns_is_enough(tmp_path: Path) -> None:
     (tmp_path / "x.tsv").write_text(f"{COLUMNS}zorb\tdoid:990\tzorb\trdfs:label\n")
     assert terms(tmp_path / "x.tsv", language="it") == [("DOID:990", "zorb", "preferred", "it", "DOID")]

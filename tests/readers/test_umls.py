@@ -146,6 +146,14 @@ def test_sources_have_the_current_version_and_the_right_to_redistribute():
     assert sources["UMLS"].version == "2020AA"
 
 
+def test_a_subset_of_slow_vocabularies_has_the_release_that_mrdoc_names(tmp_path: Path):
+    """Catches two releases that count as one version, since none of their vocabularies has changed."""
+    folder = Path(shutil.copytree(META, tmp_path / "meta"))
+    with (folder / "MRDOC.RRF").open("a", encoding="utf-8") as file:
+        file.write("RELEASE|umls.release.name|release_info|2031AB|\n")
+    assert Terminology.read("umls", folder).sources["UMLS"].version == "2031AB"
+
+
 @pytest.mark.parametrize(
     ("options", "kept"),
     [

@@ -92,6 +92,8 @@ def test_subset_by_texts_languages_and_sources(terminology: Terminology) -> None
     [
         ({"concepts": [4]}, r"subset: concepts go from 0 to 3, found 4 to 4"),
         ({"concepts": [-1]}, r"subset: concepts go from 0 to 3, found -1"),
+        ({"concepts": ["S:1"]}, r"subset: concepts are indices or a mask, found <U3; codes are given with codes="),
+        ({"concepts": [0.5]}, r"subset: concepts are indices or a mask, found float64"),
         ({"texts": np.ones(4, dtype=bool)}, r"subset: texts mask has shape \(4,\), expected \(5,\)"),
         ({"languages": ["fr"]}, r"subset: no term has language 'fr'; there are \['en', 'it'\]"),
         ({"sources": ["X"]}, r"subset: no term has source 'X'; there are \['O', 'S'\]"),
@@ -143,3 +145,10 @@ def test_what_is_no_terminology_is_not_merged():
     """Catches a list of terminologies that comes back as it is."""
     with pytest.raises(InputError, match="^each argument of merge must be a Terminology, found list$"):
         Terminology.merge([Terminology.read("toy")])
+    with pytest.raises(InputError, match="^codes must be a Mapping, found list$"):
+        Terminology.merge(Terminology.read("toy"), codes=["TOY:1"])  # type: ignore[arg-type]
+
+
+def test_an_empty_terminology_has_no_code():
+    with pytest.raises(InputError, match="no concept has code 'A:1'; the terminology is empty"):
+        Terminology.from_records([], SourceInfo("S", "S")).concept("A:1")

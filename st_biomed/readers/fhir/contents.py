@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from st_biomed.errors import InputError
+from st_biomed.readers._curies import in_source
 from st_biomed.readers._json import field, objects
 from st_biomed.readers._languages import language_of
 from st_biomed.readers.fhir.concepts import (
@@ -109,9 +110,9 @@ def code_system(where: str, resource: Resource, reading: Reading) -> None:
         edges = [(code, _code(where, above, prefix))] if above is not None else []
         for meaning, value in properties(place, concept, meanings):
             if meaning in _ABOVE and value:
-                edges.append((code, _in(prefix, value)))
+                edges.append((code, in_source(prefix, value)))
             elif meaning in _BELOW and value:
-                edges.append((_in(prefix, value), code))
+                edges.append((in_source(prefix, value), code))
             elif not (stated := stated_status(meaning, value)):
                 reading.drop("properties of other kinds")
             else:
@@ -218,9 +219,4 @@ def _code(where: str, holder: Resource, prefix: str) -> str:
     code = text_of(where, holder, "code")
     if not code:
         raise InputError(f"{where}: a concept needs a 'code', found {str(holder)[:40]!r}")
-    return _in(prefix, code)
-
-
-def _in(prefix: str, code: str) -> str:
-    """A CURIE; codes of OBO and HGNC contain their prefix already."""
-    return code if code.startswith(f"{prefix}:") and len(code) > len(prefix) + 1 else f"{prefix}:{code}"
+    return in_source(prefix, code)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from st_biomed.errors import InputError
 from st_biomed.files.delimited import check_file
-from st_biomed.files.gzipped import plain_name
+from st_biomed.files.gzipped import open_decompressed, plain_name
 from st_biomed.readers._years import year_in_name
 from st_biomed.readers.mesh import ascii, table, xml
 from st_biomed.readers.mesh.descriptors import SOURCE, Descriptor, Thesaurus
@@ -104,7 +105,7 @@ def _descriptors(
     path: Path, tally: Tally, trees: str | Path | None, actions: str | Path | None
 ) -> Iterator[Descriptor]:
     """The descriptors of a file of any form."""
-    suffix = Path(plain_name(path)).suffix.lower()
+    suffix = _form(path)
     if suffix in (".xml", ".bin"):
         if trees is not None or actions is not None:
             raise InputError(f"{path}: contains its trees and actions; trees= and actions= are for a table of terms")
@@ -120,7 +121,7 @@ def _descriptors(
 
 def _supplementary(path: Path, tally: Tally) -> Iterator[Descriptor]:
     """The supplementary records of a file of either form."""
-    suffix = Path(plain_name(path)).suffix.lower()
+    suffix = _form(path)
     if suffix not in (".xml", ".bin"):
         raise InputError(f"{path}: supplementary records must be .xml or .bin, found {suffix!r}")
     any_record = False
@@ -129,3 +130,13 @@ def _supplementary(path: Path, tally: Tally) -> Iterator[Descriptor]:
         yield record
     if not any_record:
         raise InputError(f"{path}: contains no supplementary record of MeSH")
+
+
+def _form(path: Path) -> str:
+    """The suffix of a file in lower case; of ``desc2031.gz``, as NLM names it, that of its contents."""
+    suffix = Path(plain_name(path)).suffix.lower()
+    if suffix:
+        return suffix
+    with open_decompressed(path) as (stream, _):
+        start = stream.read(64).removeprefix(codecs.BOM_UTF8).lstrip()
+    return ".xml" if start.startswith(b"<") else ".bin" if start.startswith(b"*NEWRECORD") else ""

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from st_biomed.errors import InputError
 from st_biomed.readers._duplicate_filter import DuplicateFilter
+from st_biomed.readers._unmet_values import note_unmet
 from st_biomed.records import Definition, Parent, Record, Relation, SourceInfo, Tally, Term, Type, single_spaced
 
 SOURCE = SourceInfo(
@@ -92,6 +93,7 @@ class Thesaurus:
         self.tally = tally
         self.permuted = permuted
         self.without_tags = without_tags
+        self._tags: set[str] = set()
         self.preferred_only = preferred_only
         self.definitions = definitions
         self.supplement_notes = supplement_notes
@@ -185,6 +187,7 @@ class Thesaurus:
             elif actions.keep(code, tail):
                 yield Relation(code, ACTION, tail)
         yield from self._mappings()
+        note_unmet(self.tally, "without_tags", self.without_tags, self._tags, "no name is tagged")
         placed = set(self._of_number.values())
         if n_placeless := len(set(self.code_of.values()) - placed):
             self.tally.note(f"{n_placeless:,} descriptors have no tree number, and so neither parents nor a type")
@@ -236,6 +239,7 @@ class Thesaurus:
             return "empty names"
         if name.permuted and not self.permuted:
             return "permuted names"
+        self._tags.add(name.tag)
         if name.tag in self.without_tags:
             return f"names tagged {name.tag}"
         return "names of further concepts" if self.preferred_only and not name.preferred_concept else ""

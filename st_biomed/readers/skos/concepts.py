@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from st_biomed.errors import InputError
 from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._languages import language_of
+from st_biomed.readers._unmet_values import note_unmet
 from st_biomed.readers.skos import vocabulary as words
 from st_biomed.readers.skos.namespaces import Namespaces
 from st_biomed.readers.skos.sources import Sources, source_of
@@ -70,6 +71,8 @@ class Concepts:
         if self.choice.scheme and not any(self.choice.scheme in self._schemes(concept) for concept in concepts):
             raise InputError(f"{self._path}: no concept is in scheme {self.choice.scheme[:80]!r}")
         names = {concept: self._named(concept) for concept in concepts}
+        spoken = {text.language for labels in names.values() for _, text in labels}
+        note_unmet(self.tally, "languages", self.choice.languages, spoken, "no label is in language")
         kept = [concept for concept in concepts if self._keeps(concept, names[concept])]
         self._assign_codes(kept)
         yield from self._sources.described()

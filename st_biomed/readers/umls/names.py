@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.readers._columns import among
+from st_biomed.readers._languages import two_letters
 from st_biomed.readers._normalizers import normalize
 from st_biomed.readers.umls.folder import N_NUMBERS, MetaFolder, curies
 from st_biomed.records import Rows
@@ -21,12 +22,6 @@ _PREFERENCES = (("LAT", "ENG"), ("TS", "P"), ("STT", "PF"), ("ISPREF", "Y"))
 """Columns and values that make a row a concept's preferred name, in order of priority."""
 
 _NO_NAME = np.iinfo(np.int64).max
-_LANGUAGES = {
-    "ARA": "ar", "BAQ": "eu", "CHI": "zh", "CZE": "cs", "DAN": "da", "DUT": "nl", "ENG": "en", "EST": "et", "FIN": "fi",
-    "FRE": "fr", "GER": "de", "GRE": "el", "HEB": "he", "HUN": "hu", "ITA": "it", "JPN": "ja", "KOR": "ko", "LAV": "lv",
-    "NOR": "no", "POL": "pl", "POR": "pt", "RUS": "ru", "SCR": "hr", "SPA": "es", "SWE": "sv", "TUR": "tr", "UKR": "uk",
-}  # fmt: skip
-"""LAT to ISO 639-1."""
 
 
 class _Block(NamedTuple):
@@ -174,4 +169,4 @@ def _with_values(column: pa.Array, values: pa.Array) -> pa.Array:
 
 def iso(languages: pa.Array) -> pa.Array:
     """LAT as ISO 639-1 codes; unknown codes in lower case."""
-    return pa.array([_LANGUAGES.get(name, name.lower()) for name in languages.to_pylist()], pa.string())
+    return pa.array([two_letters(name.lower()) for name in languages.to_pylist()], pa.string())

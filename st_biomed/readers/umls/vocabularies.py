@@ -12,7 +12,8 @@ from st_biomed.records import Rows, SourceInfo
 def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
     """The vocabularies in MRSAB with their current version and restriction level, then the release as a whole.
 
-    A vocabulary of restriction level 0 is redistributable; all others and the release are not.
+    A vocabulary of restriction level 0 is redistributable; all others and the release are not. MRDOC names the release; without
+    it, the release is the latest in which a vocabulary has got its version.
     """
     release = ""
     for block in folder.blocks("MRSAB", ("RSAB", "SON", "SVER", "SRL", "CURVER", "IMETA")):
@@ -21,7 +22,16 @@ def described(folder: MetaFolder, whole: SourceInfo) -> Iterator[SourceInfo]:
                 release = max(release, first)
                 license = f"UMLS source restriction level {level}"
                 yield SourceInfo(name, title or name, version, license, whole.url, redistributable=level == "0")
-    yield replace(whole, version=release)
+    yield replace(whole, version=_named_release(folder) or release)
+
+
+def _named_release(folder: MetaFolder) -> str:
+    """The release by MRDOC, e.g. ``2025AA``; empty if that has no such row."""
+    for block in folder.blocks("MRDOC", ("VALUE", "TYPE", "EXPL")):
+        for value, kind, release in zip(*(column.to_pylist() for column in block.values())):
+            if (value, kind) == ("umls.release.name", "release_info"):
+                return str(release)
+    return ""
 
 
 def spoken(folder: MetaFolder, met: Mapping[str, set[str]]) -> dict[str, str]:
