@@ -5,8 +5,8 @@
         --training_sets "ICD-10=icd10cm?extensions=true" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
 
 One command runs the whole experiment of the paper: each training set alone and on top of each other set, with each
-number of shots and each seed. The frozen encoder embeds each name once. One encoder is released, in built-in modules
-of sentence-transformers. The trainer's arguments are accepted too; ``--help-all`` lists them.
+number of shots and each seed. One encoder is released, in built-in modules of sentence-transformers. The trainer's
+arguments are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
 
 from sentence_transformers import SentenceTransformerTrainingArguments
 from sentence_transformers.util import get_world_size
@@ -139,7 +138,7 @@ def run(
     # Measure the frozen encoder, and choose the width of the hidden layer.
     outcomes = Outcomes.of(full_suite, full_suite.measure_vectors(encoder, "the input"))
     input_units = primary_units(full_suite)
-    if coverage := encoder.coverage(list(encoder.texts)):
+    if coverage := encoder.coverage(measured_texts := list(encoder.texts)):
         print(f"measured texts: {coverage}")
     record = record_run(
         "fewshot_names",
@@ -180,7 +179,7 @@ def run(
     if encoder.form.unit == "name":
         print("nothing is released: the table of the input holds whole names")
     else:
-        release(encoder, chain, outcome, folders, record, outcomes.base, full_suite)
+        release(encoder, measured_texts, chain, outcome, folders, record, outcomes.base, full_suite)
 
 
 def check(recipe: FewShotArguments) -> list[Chain]:
@@ -213,13 +212,13 @@ def released_seed(recipe: FewShotArguments) -> int:
 
 def suites(recipe: FewShotArguments) -> tuple[EvaluatorSuite, EvaluatorSuite]:
     """The evaluators after every run, and those after runs with the largest number of shots."""
-    options: dict[str, Any] = {"n_bootstrap": 0}  # the tables have deviations over seeds
-    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, **options)
-    return suite, suite.joined(EvaluatorSuite.of_benchmarks(recipe.slow_benchmarks, **options))
+    suite = EvaluatorSuite.of_benchmarks(recipe.benchmarks, n_bootstrap=0)  # the tables have deviations over seeds
+    return suite, suite.joined(EvaluatorSuite.of_benchmarks(recipe.slow_benchmarks, n_bootstrap=0))
 
 
 def release(
     encoder: FrozenEncoder,
+    measured_texts: Sequence[str],
     chain: TrainedChain,
     run: FewShotRun,
     folders: OutputFolders,
@@ -233,8 +232,11 @@ def release(
         record.add_metrics(epoch, epoch, {"validation_loss": loss})
     for name, terminology in zip(chain.sets, record.terminologies):
         terminology.save(folders.work / f"terminology-{name}")  # `st-biomed release` searches for its strings
+    own = [name for terminology in record.terminologies for name in terminology.strings]
     evaluate_and_release(
-        fold_modules(assembled(encoder.complete_model(), [stage.module for stage in chain.stages])),
+        fold_modules(
+            assembled(encoder.complete_model([*measured_texts, *own]), [stage.module for stage in chain.stages])
+        ),
         suite,
         folders,
         record,

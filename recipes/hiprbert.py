@@ -100,7 +100,8 @@ def check(recipe: HiPrBERTArguments) -> None:
 def shrink(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArguments) -> None:
     """Set two steps of sixteen names, which only test that the recipe runs."""
     training.max_steps, training.per_device_train_batch_size = 2, 16
-    recipe.partners, recipe.pairs_per_class = [1] * len(recipe.partners), 20
+    recipe.shrink_partners()
+    recipe.pairs_per_class = 20
     recipe.held_out_relations = min(recipe.held_out_relations, 4)
 
 

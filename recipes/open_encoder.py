@@ -95,9 +95,10 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     without_none(recipe)
     check(recipe)
     if recipe.smoke:
-        training.max_steps, training.per_device_train_batch_size, recipe.held_out_names = 4, 16, 4
-        recipe.alone_steps, recipe.partners = None, [1] * len(recipe.partners)
+        training.max_steps, training.per_device_train_batch_size = 4, 16
+        recipe.held_out_names, recipe.alone_steps = 4, None
         recipe.held_out_translations = min(recipe.held_out_translations, 4)
+        recipe.shrink_partners()
     check_last_seed(training.seed + recipe.runs - 1)
     training = recipe.training_arguments(training)
     with output_folders(

@@ -33,7 +33,7 @@ class Export:
         backend: ``onnx`` or ``openvino``; also the folder of the graph.
         graph: Name of the graph's file in this folder.
         precision: ``float32``, or ``int8`` with its instruction set.
-        source: The exported encoder, as the user named it.
+        source: The exported encoder, as the user named it; of a folder elsewhere on the machine only its name.
         source_sha256: Digest of the exported encoder.
         agreement: Cosines of its vectors with those of the exported encoder, ``mean`` and ``min``, on ``names`` terms.
         made_with: Versions of the packages that exported it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +102,6 @@ class FrozenEncoder:
     def __init__(self, form: InputForm, *, bf16: bool = False, cache_dir: str = "") -> None:
         self.form = form
         self.texts: dict[str, None] = {}
-        self._counted: dict[str, None] = {}
         self._open = form.is_table and Path(form.source).suffix == ".bin"
         self.model = None if self._open and Path(form.source).is_file() else form.load()
         embed: Embed = self._embed_with_words_of
@@ -132,14 +131,18 @@ class FrozenEncoder:
         """The words of some names that word vectors know; nothing for a model, which knows every text."""
         if not self.form.is_table or not names:
             return None
-        self._counted.update(dict.fromkeys(names))
         return word_coverage(self.model or self.form.load(names), names)
 
-    def complete_model(self) -> SentenceTransformer:
-        """The model for any text; for a ``.bin`` with the dictionary and every word that was embedded or counted."""
+    def complete_model(self, names: Iterable[str]) -> SentenceTransformer:
+        """The model for any text; for a ``.bin`` with its dictionary and the words of some names, and no others: a word of a
+        licensed name that is not searched for would be released.
+
+        Args:
+            names: The names; not used with other inputs.
+        """
         if self.model is not None:
             return self.model
-        return self.form.load([*FastTextBinary(self.form.source).words, *self._counted, *self.texts])
+        return self.form.load([*FastTextBinary(self.form.source).words, *names])
 
 
 def dimension_of(model: SentenceTransformer) -> int:

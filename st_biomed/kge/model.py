@@ -78,10 +78,10 @@ class KGEModel(nn.Module, ABC):
 
     @torch.no_grad()
     def initialize(self, margin: float, generator: torch.Generator) -> None:
-        """Uniform between plus and minus (margin + 2) / D, as in the published code of Sun et al. (2019) for all
-        models.
+        """Uniform between plus and minus (margin + 2) / D, for all models.
 
-        Distances then start near the margin, and products near zero.
+        Distances of TransE then start near the margin, and products near zero. The published code of Sun et al. (2019)
+        divides by the number of pairs in models of complex vectors, so its bound for these is twice as large.
         """
         bound = (margin + EPSILON) / self.dimension
         for table in (self.entities, self.relations):

@@ -61,9 +61,8 @@ class CachedLoss(CachedLossMixin, nn.Module):
         **kwargs: Any,
     ) -> None:
         super().__init__()
-        for name, size in (("mini_batch_size", mini_batch_size), ("mini_batch_num_tokens", mini_batch_num_tokens)):
-            if size is not None:
-                check_integer(name, size)
+        check_integer("mini_batch_size", mini_batch_size, or_none=mini_batch_num_tokens is not None)
+        check_integer("mini_batch_num_tokens", mini_batch_num_tokens, or_none=True)
         if model is not None and has_static_embedding_input(model):
             raise InputError(
                 f"{type(self).__name__} cannot cut the inputs of a StaticEmbedding into mini-batches: "

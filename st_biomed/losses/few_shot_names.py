@@ -186,7 +186,7 @@ def checked_names(vectors: Tensor | np.ndarray, labels: Tensor | np.ndarray | Se
     Raises:
         InputError: Shapes, types or numbers that do not fit.
     """
-    rows, concepts = _matrix("vectors", vectors), torch.as_tensor(labels).cpu()
+    rows, concepts = _matrix("vectors", vectors), _tensor("labels", labels)
     if concepts.is_floating_point() or concepts.shape != rows.shape[:1] or not len(rows) or concepts.min() < 0:
         raise InputError(
             f"labels must be one concept's number for each of {len(rows)} vectors, at least one and none below 0, "
@@ -196,13 +196,20 @@ def checked_names(vectors: Tensor | np.ndarray, labels: Tensor | np.ndarray | Se
 
 
 def _matrix(argument: str, rows: Tensor | np.ndarray) -> Tensor:
-    matrix = torch.as_tensor(rows).detach().cpu()
+    matrix = _tensor(argument, rows)
     if matrix.ndim != 2 or not matrix.is_floating_point() or not matrix.isfinite().all():
         raise InputError(
             f"{argument} must be a matrix of finite numbers, found {list(matrix.shape)} of {matrix.dtype}"
             + (" with NaN or infinity" if matrix.ndim == 2 and matrix.is_floating_point() else "")
         )
     return matrix.float()
+
+
+def _tensor(argument: str, values: object) -> Tensor:
+    try:
+        return torch.as_tensor(values).detach().cpu()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise InputError(f"{argument} must be numbers, found {type(values).__name__} ({error})") from error
 
 
 def _keys(vectors: Tensor, labels: Tensor) -> list[tuple[int, bytes]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from st_biomed.errors import InputError, check_integer, check_name, check_number, check_numbers
+from st_biomed.errors import InputError, check_instance, check_integer, check_name, check_number, check_numbers
 from st_biomed.losses.citations import ITALIAN
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.kge_similarity import GRAPH_VECTORS, KGESimilarity
@@ -174,6 +174,7 @@ class KGEMarginMultiSimilarityLoss(PairLoss):
         """K of every pair ``[B, B]``: what was given, or what the table says and 1 within a concept."""
         low, high = self.kge_clip or (None, None)
         if kge_similarity is not None:
+            check_instance("kge_similarity", kge_similarity, Tensor)
             if kge_similarity.shape != negatives.shape or not kge_similarity.is_floating_point():
                 raise InputError(
                     f"kge_similarity must be floating and of shape {list(negatives.shape)}, "

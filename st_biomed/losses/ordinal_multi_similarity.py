@@ -18,6 +18,7 @@ from st_biomed.losses.similarity import (
     full_precision,
     join_embeddings,
     join_labels,
+    nan_unless_finite,
     reduce_rows,
     unit_rows,
 )
@@ -25,6 +26,9 @@ from st_biomed.losses.similarity import (
 FORMS = ("ordinal", "pairwise_mean")
 SIMILARITIES = {"cosine": (1.0, 0.0), "half": (0.5, 0.5)}
 """Name to (a, b) in ``s = a cos + b``."""
+
+FARTHEST = torch.iinfo(torch.int16).max
+"""The largest distance that the loss tells from smaller ones."""
 
 
 class OrdinalMultiSimilarityLoss(nn.Module):
@@ -130,8 +134,8 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             embeddings: One ``[B, D]`` per text column, n of them.
             labels: Text ids, or classes without a hierarchy: ``[B]``, or ``[B, n]`` for n columns.
             distances: Integers ``[n * B, n * B]``, column after column, in place of the distances from the hierarchy
-                (for the texts of all processes if they are gathered); negative for a masked pair. The diagonal never
-                counts.
+                (for the texts of all processes if they are gathered); negative for a masked pair. Those above 32,767
+                count as equal. The diagonal never counts.
 
         Returns:
             A scalar, differentiable once.
@@ -157,11 +161,12 @@ class OrdinalMultiSimilarityLoss(nn.Module):
     def _distances(self, size: int, labels: Tensor | None, distances: Tensor | None) -> Tensor:
         """Integers ``[B, B]``, negative where masked and on the diagonal; a tensor of our own."""
         if distances is not None:
+            check_instance("distances", distances, Tensor)
             if distances.shape != (size, size) or distances.is_floating_point() or distances.dtype == torch.bool:
                 raise InputError(
                     f"distances must be integers of shape [{size}, {size}], found {distances.dtype} {list(distances.shape)}"
                 )
-            distances = distances.to(torch.int16)  # signed: an unsigned matrix could not hold the mask
+            distances = distances.long().clamp(-1, FARTHEST).to(torch.int16)
         elif labels is None:
             raise InputError("either labels or distances must be given, found neither")
         elif self.hierarchy is None:
@@ -198,7 +203,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
             push = torch.stack([sums[term] for term in far[cut]]).logsumexp(0) - beta * base
             losses = torch.logaddexp(pull, nothing) / alpha + torch.logaddexp(push, nothing) / beta
             total = total + weight * reduce_rows(losses, self.reduction)
-        return total
+        return nan_unless_finite(total, unit)
 
     def _pairwise_mean(self, unit: Tensor, distances: Tensor, log_weights: Tensor | None) -> Tensor:
         """The published code's form: a distance is a positive against all farther ones, a negative against all nearer."""
@@ -249,11 +254,10 @@ class OrdinalMultiSimilarityLoss(nn.Module):
 def _checked_cuts(cuts: Sequence[int] | None, max_distance: int | None) -> tuple[int, ...]:
     if cuts is None:
         return tuple(range(3 if max_distance is None else max_distance))
-    limit = float("inf") if max_distance is None else max_distance
+    limit = FARTHEST if max_distance is None else max_distance
     whole = isinstance(cuts, Sequence) and len(cuts) > 0 and all(type(cut) is int and 0 <= cut < limit for cut in cuts)
     if not whole or any(low >= high for low, high in pairwise(cuts)):
-        allowed = "0, 1, ..." if max_distance is None else f"0..{max_distance - 1}"
-        raise InputError(f"cuts must be increasing whole numbers among {allowed}, found {cuts!r}")
+        raise InputError(f"cuts must be increasing whole numbers among 0..{limit - 1}, found {cuts!r}")
     return tuple(cuts)
 
 

@@ -24,6 +24,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.files import check_output, lock, replacing
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.release.legacy import rewrite_for_version_5
+from st_biomed.release.portable import plain_model
 
 Backend = Literal["onnx", "openvino"]
 
@@ -110,7 +111,7 @@ def export_encoder(
                 backend=backend,
                 graph=_graph(draft / backend),
                 precision=f"int8 {int8}" if int8 else "float32",
-                source=str(Path(model).resolve()) if Path(model).is_dir() else str(model),
+                source=plain_model(str(model)),
                 source_sha256=model_digest(encoder),
                 made_with=made_with,
             )

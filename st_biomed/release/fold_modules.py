@@ -56,7 +56,7 @@ def fold_modules(model: SentenceTransformer) -> SentenceTransformer:
             )
         else:
             modules.append(module)
-    if transformer is not None:
+    if transformer is not None and any(isinstance(module, WordWeights) for module in modules):
         modules[0] = copy(modules[0])
         modules[0].unpad_inputs = False  # WordWeights reads padded text
     return SentenceTransformer(

@@ -12,7 +12,7 @@ from sentence_transformers import SentenceTransformer
 from torch import Tensor
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, check_integer
 from st_biomed.files.checkpoint_folders import checkpoint_folder, resumed_checkpoint
 from st_biomed.losses.loss_parameters_callback import trainable_parameters
 
@@ -46,10 +46,10 @@ class MovingAverageCallback(TrainerCallback):
     """
 
     def __init__(self, decay: float, *, eval_datasets: int = 1) -> None:
-        if not 0 < decay < 1:
-            raise InputError(f"ema_decay must be above 0 and below 1, found {decay}")
-        if eval_datasets < 1:
-            raise InputError(f"eval_datasets must be at least 1, found {eval_datasets}")
+        number: object = decay  # whatever was passed
+        if not isinstance(number, float) or not 0 < number < 1:
+            raise InputError(f"ema_decay must be above 0 and below 1, found {decay!r}")
+        check_integer("eval_datasets", eval_datasets)
         self.decay, self.eval_datasets = decay, eval_datasets
         self._n_measured, self._last_measured = 0, -1
         self.average: dict[str, Tensor] = {}

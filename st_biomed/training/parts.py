@@ -116,7 +116,14 @@ class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments
         }
 
     def check_options_of_parts(self, parts: Sequence[str]) -> None:
-        """Raise InputError if an option is given, and its part is not among those to train on."""
+        """Raise InputError if an option is given, and its part is not among those to train on, or if rows are compared in
+        groups that are not those of the anchors."""
+        rows = 1 + sum(self.partners)
+        if "hierarchy" in parts and (self.group_size or rows) % rows:
+            raise InputError(
+                f"group_size: an anchor and its partners have {rows} rows (partners {' '.join(map(str, self.partners))}); "
+                f"allowed is a multiple, found {self.group_size}"
+            )
         for part, options in self.options_of_parts().items():
             if part not in parts:
                 check_unused(self, options, f"parts {' '.join(parts)}", by=("parts",))
@@ -124,6 +131,12 @@ class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments
             check_unused(self, ("margin", "mining", "mine"), f"parts {' '.join(parts)}", by=("parts",))
         if len(parts) == 1:
             check_unused(self, ("mixing_temperature",), f"one part, {parts[0]}", by=("parts",))
+
+    def shrink_partners(self) -> None:
+        """One partner at every distance, for a test that the recipe runs."""
+        self.partners = [1] * len(self.partners)
+        if self.group_size is not None:
+            self.group_size = 1 + len(self.partners)
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """The rows, the loss and the batches of a part.

@@ -83,6 +83,11 @@ RECIPES: list[tuple[str, str, str]] = [
     ("hiprbert", "--similarity cosinus", "similarity"),
     ("hiprbert", "--reduction max", "reduction"),
     ("hiprbert", "--group_size 0", "group_size"),
+    (
+        "hiprbert",
+        "--group_size 20 --partners 5 5 5 5",
+        "group_size: an anchor and its partners have 21 rows (partners 5 5 5 5); allowed is a multiple, found 20",
+    ),
     ("hiprbert", "--partners 1 -1", "partners"),
     ("hiprbert", "--synonym_anchors 1.5", "synonym_anchors"),
     ("hiprbert", "--anchor_repeats PHECODE", "anchor_repeats"),

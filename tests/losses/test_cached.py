@@ -146,9 +146,16 @@ def test_static_embeddings_are_refused(tiny_bert):
         CachedMultiSimilarityLoss(model)
 
 
+def test_a_mini_batch_has_a_size():
+    """Catches a failure at the first batch."""
+    with pytest.raises(InputError, match="mini_batch_size must be an integer of at least 1, found None"):
+        CachedMultiSimilarityLoss(None, mini_batch_size=None)
+    CachedMultiSimilarityLoss(None, mini_batch_size=None, mini_batch_num_tokens=64)
+
+
 @pytest.mark.parametrize("name", ["mini_batch_size", "mini_batch_num_tokens"])
 @pytest.mark.parametrize("size", [0, -1, 2.5, True])
 def test_mini_batch_sizes_are_checked_when_the_loss_is_made(name, size):
     """Catches an endless loop over empty mini-batches."""
-    with pytest.raises(InputError, match=f"{name} must be an integer of at least 1, found {size!r}"):
+    with pytest.raises(InputError, match=f"{name} must be an integer of at least 1( or None)?, found {size!r}"):
         CachedMultiSimilarityLoss(None, **{name: size})

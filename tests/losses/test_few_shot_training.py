@@ -155,6 +155,7 @@ def test_a_loss_that_is_no_number_ends_training(tmp_path):
         ({"vectors": VALIDATION[:, :5]}, "must have 8 dimensions and concepts below 3 .*, found 5 and 2"),
         ({"labels": VALIDATION_LABELS + 1}, "must have 8 dimensions and concepts below 3 .*, found 8 and 3"),
         ({"labels": [0]}, "labels must be one concept's number for each of 12 vectors"),
+        ({"labels": ["a", "b"]}, "labels must be numbers, found list"),
     ],
 )
 def test_bad_validation_names_are_one_line(arguments, message):

@@ -219,6 +219,7 @@ def test_any_batch_is_finite_and_detaching_keeps_the_value(seed, rows, classes, 
         (None, "either kge or kge_similarity must be given, found neither"),
         (torch.ones(3, 3), "kge_similarity must be floating and of shape [4, 4], found torch.float32 [3, 3]"),
         (torch.ones(4, 4).long(), "found torch.int64 [4, 4]"),
+        ([[1.0] * 4] * 4, "kge_similarity must be a Tensor, found list"),
     ],
 )
 def test_similarities_that_do_not_fit_are_refused(k, message):

@@ -175,7 +175,8 @@ def test_given_distances_and_labels_stay_as_they_are():
         ({"alpha": [2.0, 2.0]}, "alpha must be one number or 3 numbers, found 2"),
         ({"beta": [2.0, 0.0, 2.0]}, "beta[1] must be a number above 0, found 0.0"),
         ({"base": "0.5"}, "base must be a finite number, found '0.5'"),
-        ({"cuts": []}, "cuts must be increasing whole numbers among 0, 1, ..., found []"),
+        ({"cuts": []}, "cuts must be increasing whole numbers among 0..32766, found []"),
+        ({"cuts": [0, 40_000]}, "cuts must be increasing whole numbers among 0..32766, found [0, 40000]"),
         ({"cuts": [1, 0]}, "found [1, 0]"),
         ({"cuts": [0.5]}, "found [0.5]"),
         ({"cut_weights": [1, 1, -1]}, "cut_weights[2] must be a number of at least 0, found -1"),
@@ -210,3 +211,27 @@ def test_distances_of_any_integer_type_mean_the_same(dtype: torch.dtype):
 def test_booleans_are_no_distances():
     with pytest.raises(InputError, match="distances must be integers"):
         OrdinalMultiSimilarityLoss(None).compute_loss_from_embeddings([VECTORS], distances=DISTANCES > 0)
+    with pytest.raises(InputError, match="distances must be a Tensor, found list"):
+        value(OrdinalMultiSimilarityLoss(None), distances=DISTANCES.tolist())
+
+
+@pytest.mark.parametrize("far", [32_767, 32_768, 65_536, 99_999, 2**40])
+def test_large_distances_are_far(far):
+    """Would catch distances that wrap around, so that far pairs are synonyms or masked."""
+    near = DISTANCES.clamp(max=9)
+    expected = value(OrdinalMultiSimilarityLoss(None), distances=near)
+    found = value(OrdinalMultiSimilarityLoss(None), distances=torch.where(near > 2, far, near.long()))
+    assert found == expected
+
+
+@pytest.mark.parametrize("form", ["ordinal", "pairwise_mean"])
+def test_vectors_that_are_not_finite_have_no_finite_loss(form):
+    """Would catch a diverged model whose pairs in small groups are all skipped: 128 rows take the sparse sums."""
+    embeddings, labels = random_batch(3, size=128)
+    labels = torch.arange(128) // 2
+    loss = OrdinalMultiSimilarityLoss(None, form=form, group_size=2)
+    assert torch.isfinite(loss.compute_loss_from_embeddings([embeddings], labels))
+    for rows in (slice(None), slice(5, 6)):
+        broken = embeddings.clone()
+        broken[rows] = torch.nan
+        assert torch.isnan(loss.compute_loss_from_embeddings([broken], labels))

@@ -199,6 +199,18 @@ def test_word_vectors_are_an_input(form: str, run, tmp_path: Path, capsys):
     assert "measured texts: 0 of" in out
 
 
+def test_words_of_another_set_stay_out_of_the_release(run, tmp_path: Path):
+    """Catches a licensed name of a set that is not released, whole in the tokenizer, which no check knows."""
+    other = {name: [*names[:-1], f"zorbic-klamp-{i}"] for i, (name, names) in enumerate(NAMES.items())}
+    mine, theirs = (table_of(tmp_path / f"{i}.csv", names) for i, names in enumerate((NAMES, other)))
+    folder = run(
+        *SMALL, f"M={mine}", f"N={theirs}", "--release", "M", "--base_model", *vectors(tmp_path, "bin"), "--smoke", "true"
+    )  # fmt: skip
+    known = (folder / "tokenizer.json").read_text("utf-8")
+    assert "spleen" in known and "xyzzy" not in known and "zorbic" not in known
+    assert all(part.lower() in known for names in NAMES.values() for name in names for part in name.split())
+
+
 def test_a_table_of_whole_names_is_not_released(run, tmp_path: Path, capsys):
     every = [name for of_one in NAMES.values() for name in of_one] + ["burn"]
     np.save(tmp_path / "bne.npy", np.random.default_rng(0).normal(size=(len(every), 5)))

@@ -25,7 +25,7 @@ def test_the_record_says_what_was_exported_and_how_well_it_agrees(
 ):
     made = export_encoder(tiny_bert_folder, tmp_path / "out", python=exporter)
     assert (made.backend, made.graph, made.precision) == ("onnx", "model.onnx", "float32")
-    assert made.source == str(tiny_bert_folder.resolve())
+    assert made.source == tiny_bert_folder.name, "a path of this machine would be published"
     assert made.made_with == {"optimum-onnx": "0.1.0"}
     assert made.agreement["names"] == len(TERMS) and made.agreement["min"] == pytest.approx(1, abs=1e-6)
     assert Export.read(tmp_path / "out") == made

@@ -63,6 +63,7 @@ def test_a_plain_model_is_left_as_it_is(tiny_bert):
     assert folded_markers(folded) == [] and [type(module) for module in folded] == [
         type(module) for module in tiny_bert
     ]
+    assert folded[0].unpad_inputs == tiny_bert[0].unpad_inputs, "only weights of words need padded text"
     weights = WordWeights(["flu", "zoster"], {"flu": 0.0})
     assert folded_markers(SentenceTransformer(modules=[tiny_bert[0], weights, Pooling(16)], device="cpu")) == []
 

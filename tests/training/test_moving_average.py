@@ -179,8 +179,8 @@ def test_frozen_parameters_have_no_average(tiny_bert_folder: Path):
     assert callback.average and not any("embeddings" in name for name in callback.average)
 
 
-@pytest.mark.parametrize("decay", [0.0, 1.0, float("nan"), -0.5])
-def test_a_decay_that_is_none_is_refused(decay: float):
+@pytest.mark.parametrize("decay", [0.0, 1.0, float("nan"), -0.5, "0.9", None])
+def test_a_decay_that_is_none_is_refused(decay: Any):
     with pytest.raises(InputError, match="ema_decay must be above 0 and below 1"):
         MovingAverageCallback(decay)
 
@@ -222,5 +222,5 @@ def test_the_trained_weights_are_put_back_after_the_last_of_several_evaluation_d
     for wrong, message in ((1, "expected 1 to measure, found another"), (3, "expected 3 to measure, found 2")):
         with pytest.raises(InputError, match=f"eval_datasets: {message}"):
             train(wrong)
-    with pytest.raises(InputError, match="eval_datasets must be at least 1, found 0"):
+    with pytest.raises(InputError, match="eval_datasets must be an integer of at least 1, found 0"):
         MovingAverageCallback(0.7, eval_datasets=0)
