@@ -18,8 +18,8 @@ from st_biomed.evaluators.base import EmbeddingEvaluator
 from st_biomed.evaluators.embedders import Embed, EmbedOnce, map_embedder, table_embedder
 from st_biomed.evaluators.entity_linking.evaluator import EntityLinkingEvaluator
 from st_biomed.evaluators.entity_linking.folds import FoldsEvaluator
-from st_biomed.files.npz import UNREADABLE
 from st_biomed.leaderboard.dense_and_sparse import dense_and_sparse, read_sparse_weight
+from st_biomed.metrics.units_in_files import UNREADABLE
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.devices import check_device
 from st_biomed.settings.fill_dataclass import fill_dataclass

@@ -14,8 +14,9 @@ from typing import Any
 from st_biomed.errors import InputError
 from st_biomed.files import lock, replace_text
 from st_biomed.files.sealed import checksum_of, has_seal, read_sealed, sealed, unsealed
-from st_biomed.leaderboard.unit_files import read_units, unit_file_name, write_units
+from st_biomed.leaderboard.unit_files import unit_file_name, write_units
 from st_biomed.metrics.significance import PairedTest, Units
+from st_biomed.metrics.units_in_files import load_units
 
 logger = logging.getLogger(__name__)
 
@@ -151,7 +152,7 @@ class ResultsFolder:
         path = self._units(result)
         if result.units_checksum and path.is_file() and checksum_of(path) != result.units_checksum:
             raise InputError(f"{path}: cannot be read as the units of a benchmark (its checksum differs)")
-        units = read_units(path)
+        units = load_units(path)
         for metric, (n, _) in result.units.items():
             if len(units.get(metric.removeprefix(f"{result.evaluator}_"), ())) != n:
                 raise InputError(f"{path}: does not contain the {n:,} units of {metric}")

@@ -11,9 +11,8 @@ from typing import Any
 
 from st_biomed.errors import InputError
 from st_biomed.files import replacing_file
-from st_biomed.files.npz import UNREADABLE
 from st_biomed.metrics.significance import Units
-from st_biomed.metrics.units_in_files import load_units, save_units
+from st_biomed.metrics.units_in_files import UNREADABLE, save_units
 
 ABOUT = "about.json"
 _LONGEST = 60  # characters of a name within a file's name
@@ -56,18 +55,6 @@ def write_units(path: Path, units: Mapping[str, Units], result: Mapping[str, Any
         save_units(draft, units)
         with zipfile.ZipFile(draft, "a") as file:
             file.writestr(ABOUT, json.dumps(about, indent=1))
-
-
-def read_units(path: str | Path) -> dict[str, Units]:
-    """Metric to its units.
-
-    Raises:
-        InputError: No such file, or a damaged one.
-    """
-    try:
-        return load_units(path)
-    except EOFError as error:
-        raise InputError(f"{path}: is empty, expected the units of a benchmark") from error
 
 
 def read_about(path: str | Path) -> dict[str, Any]:

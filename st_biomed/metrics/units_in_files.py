@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import logging
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from st_biomed.errors import InputError
-from st_biomed.files.npz import UNREADABLE
 from st_biomed.metrics.significance import Units
+
+UNREADABLE = (OSError, ValueError, EOFError, MemoryError, RuntimeError, NotImplementedError, BadZipFile, zlib.error)
+"""What :func:`numpy.load` and its arrays raise for a damaged or forged ``.npz``; a missing array is a ``KeyError``."""
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +59,8 @@ def load_units(path: str | Path) -> dict[str, Units]:
                 )
                 for metric in metrics
             }
+    except EOFError as error:
+        raise InputError(f"{path}: is empty, expected the units of a benchmark") from error
     except (KeyError, *UNREADABLE) as error:
         raise InputError(f"{path}: cannot be read as the units of a benchmark ({error})") from error
     of_relations = [found.rows for found in units.values() if found.statistic == "macro_auc"]

@@ -51,7 +51,8 @@ def test_the_digest_is_of_the_graph(exported: Path, tiny_bert_folder: Path, tmp_
 
 
 def test_it_is_refused_where_an_encoder_is_trained_and_on_a_gpu(exported: Path, tiny_bert_folder: Path):
-    with pytest.raises(InputError, match=rf"is an exported encoder, .*; expected the model .*{tiny_bert_folder}"):
+    expected = f"expected the model that was exported, {tiny_bert_folder.name}$"
+    with pytest.raises(InputError, match=f"is an exported encoder, .*; {expected}"):
         load_encoder(exported)
     with pytest.raises(InputError, match="device 'cuda:0': an exported encoder computes on the CPU"):
         load_encoder(exported, device="cuda:0", exported=True)
