@@ -96,6 +96,7 @@ _ALIASES = {
 # One prefix for each terminology, for every prefix that is used for it, in capitals.
 _CANONICAL = {prefix.upper(): prefix for prefix in (*_KNOWN, *_OTHER_PREFIXES)} | _ALIASES
 _EDITION = re.compile(r"_\d{4}_\d\d_\d\d$")  # DOID: SNOMEDCT_US_2023_03_01
+_LANGUAGE_AND_EDITION = re.compile(r"_[A-Za-z]{2}_\d+$")  # Orphanet: ORDO_en_4.5.owl
 _CURIE = re.compile(r"([A-Za-z][A-Za-z0-9_.-]*):((?!//)\S+)")
 _IRIS = (
     (re.compile(r"https?://purl\.obolibrary\.org/obo/([A-Za-z]\w*)_([\w.-]+)", re.ASCII), None),
@@ -221,9 +222,7 @@ class Header(NamedTuple):
         _, obo, below = self.ontology.partition("purl.obolibrary.org/obo/")
         path = [part for part in (below if obo else self.ontology).split("/") if part] or [""]
         segment = path[-1] if "://" in self.ontology and not obo else path[0]
-        own = re.sub(
-            r"_[A-Za-z]{2}_\d+$", "", segment.split(".")[0]
-        ).upper()  # ORDO_en_4.5.owl: a language, an edition
+        own = _LANGUAGE_AND_EDITION.sub("", segment.split(".")[0]).upper()
         return _CANONICAL.get(own, own).upper()  # Orphanet's ontology of ORDO codes has the id orphanet
 
     def source(self, prefix: str) -> SourceInfo:
