@@ -4,9 +4,8 @@
     python recipes/fewshot_names.py recipes/configs/fewshot_names_paper.yaml --base_model wiki.bin \\
         --training_sets "ICD-10=icd10cm?extensions=true" "SNOMED=data/snomed#UMLS:C0012634" --benchmarks mayosrs --shots 5 10 15
 
-One command runs the whole experiment of the paper: each training set alone and on top of each other set, with each
-number of shots and each seed. One encoder is released, in built-in modules of sentence-transformers. The trainer's
-arguments are accepted too; ``--help-all`` lists them.
+One command runs the experiment of the paper: each training set alone and on top of each other set, with each number of
+shots and each seed. One encoder is released. The trainer's arguments are accepted too; ``--help-all`` lists them.
 """
 
 from __future__ import annotations
@@ -233,10 +232,9 @@ def release(
     for name, terminology in zip(chain.sets, record.terminologies):
         terminology.save(folders.work / f"terminology-{name}")  # `st-biomed release` searches for its strings
     own = [name for terminology in record.terminologies for name in terminology.strings]
+    model = encoder.complete_model([*measured_texts, *own])
     evaluate_and_release(
-        fold_modules(
-            assembled(encoder.complete_model([*measured_texts, *own]), [stage.module for stage in chain.stages])
-        ),
+        fold_modules(assembled(model, [stage.module for stage in chain.stages])),
         suite,
         folders,
         record,

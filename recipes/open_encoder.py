@@ -95,9 +95,8 @@ def train(recipe: OpenEncoderArguments, training: SentenceTransformerTrainingArg
     without_none(recipe)
     check(recipe)
     if recipe.smoke:
-        training.max_steps, training.per_device_train_batch_size = 4, 16
-        recipe.held_out_names, recipe.alone_steps = 4, None
-        recipe.held_out_translations = min(recipe.held_out_translations, 4)
+        training.max_steps, training.per_device_train_batch_size, recipe.alone_steps = 4, 16, None
+        recipe.held_out_names, recipe.held_out_translations = 4, min(recipe.held_out_translations, 4)
         recipe.shrink_partners()
     check_last_seed(training.seed + recipe.runs - 1)
     training = recipe.training_arguments(training)

@@ -17,15 +17,14 @@ from st_biomed.losses.cached import CachedInfoNCELoss
 from st_biomed.losses.distilled import LabelMap
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity_arguments import MultiSimilarityArguments
-from st_biomed.losses.ordinal_arguments import OrdinalArguments
 from st_biomed.samplers import BatchesByName, RankAlignedMixing, ShuffledBatches, SynonymBatches, TrainingBatches
 from st_biomed.samplers.definitions import DefinitionBatches
-from st_biomed.samplers.partner_arguments import PartnerArguments
 from st_biomed.settings.checks import COUNT, about, above, at_least, check_unused, within
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup
 from st_biomed.training.arguments import EncoderArguments
 from st_biomed.training.distance_arguments import DistanceArguments
+from st_biomed.training.hierarchy_arguments import HierarchyArguments
 from st_biomed.training_data import RelationLookup, definitions_dataset, names_dataset, relation_pairs
 
 
@@ -92,7 +91,7 @@ class DefinitionArguments(EncoderArguments):
 
 
 @dataclass
-class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments, DistanceArguments, EncoderArguments):
+class PartArguments(HierarchyArguments, MultiSimilarityArguments, DistanceArguments, EncoderArguments):
     """Settings of each part of a training. Section numbers refer to the HiPrBERT paper."""
 
     shared_concept_negatives: bool = field(
@@ -108,7 +107,7 @@ class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments
 
     def options_of_parts(self) -> dict[str, tuple[str, ...]]:
         """Name of a part to the options that it alone reads."""
-        hierarchy = [option.name for kind in (PartnerArguments, OrdinalArguments) for option in fields(kind)]
+        hierarchy = [option.name for option in fields(HierarchyArguments)]
         return {
             "synonyms": ("synonym_preset", "max_pairs_per_concept"),
             "hierarchy": (*hierarchy, "level_function"),
@@ -116,14 +115,9 @@ class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments
         }
 
     def check_options_of_parts(self, parts: Sequence[str]) -> None:
-        """Raise InputError if an option is given, and its part is not among those to train on, or if rows are compared in
-        groups that are not those of the anchors."""
-        rows = 1 + sum(self.partners)
-        if "hierarchy" in parts and (self.group_size or rows) % rows:
-            raise InputError(
-                f"group_size: an anchor and its partners have {rows} rows (partners {' '.join(map(str, self.partners))}); "
-                f"allowed is a multiple, found {self.group_size}"
-            )
+        """Raise InputError if an option is given, and its part is not among those to train on, or as ``check_groups``."""
+        if "hierarchy" in parts:
+            self.check_groups()
         for part, options in self.options_of_parts().items():
             if part not in parts:
                 check_unused(self, options, f"parts {' '.join(parts)}", by=("parts",))
@@ -131,12 +125,6 @@ class PartArguments(PartnerArguments, OrdinalArguments, MultiSimilarityArguments
             check_unused(self, ("margin", "mining", "mine"), f"parts {' '.join(parts)}", by=("parts",))
         if len(parts) == 1:
             check_unused(self, ("mixing_temperature",), f"one part, {parts[0]}", by=("parts",))
-
-    def shrink_partners(self) -> None:
-        """One partner at every distance, for a test that the recipe runs."""
-        self.partners = [1] * len(self.partners)
-        if self.group_size is not None:
-            self.group_size = 1 + len(self.partners)
 
     def part(self, name: str, model: SentenceTransformer, train: Terminology, folder: Path, seed: int) -> Part:
         """The rows, the loss and the batches of a part.

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from st_biomed.errors import InputError
 from st_biomed.kge import KGESettings, TrainedKGE, train_kge
 from st_biomed.kge.model_defaults import MODEL_DEFAULTS, ONE_VS_ALL_ENTITIES, Objective, default_objective
 from st_biomed.kge.scoring import MODELS
@@ -84,3 +87,21 @@ def test_the_record_tells_defaults_from_given_values(tmp_path: Path) -> None:
     assert record["settings"] == asdict(settings.complete(12)) and None not in record["settings"].values()
     again = TrainedKGE.load(folder, "cpu")
     assert (again.of_model, again.settings) == (trained.of_model, settings.complete(12))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dimension": "200"}, "dimension must be int, found '200'"),
+        ({"epochs": 1.5}, "epochs must be int, found 1.5"),
+        ({"patience": None}, "patience must be int, found None"),
+        ({"reciprocal": 1}, "reciprocal must be bool or None, found 1"),
+        ({"learning_rate": True}, "learning_rate must be float or None, found True"),
+        ({"model": None}, "model must be str, found None"),
+    ],
+)
+def test_a_setting_has_its_type(arguments, message):
+    """Catches a setting that is compared, and fails in training."""
+    with pytest.raises(InputError, match=re.escape(message)):
+        KGESettings(**arguments)
+    KGESettings(dimension=np.int64(200), learning_rate=1, margin=None)

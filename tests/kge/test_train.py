@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -291,21 +290,3 @@ def test_vectors_that_are_no_numbers_make_no_table() -> None:
         model.entities.weight[3] = float("nan")
     with pytest.raises(InputError, match="1 of 12 have NaN or infinity, the first of W:03"):
         _ = TrainedKGE(model, wheel(), SMALL).table
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"dimension": "200"}, "dimension must be int, found '200'"),
-        ({"epochs": 1.5}, "epochs must be int, found 1.5"),
-        ({"patience": None}, "patience must be int, found None"),
-        ({"reciprocal": 1}, "reciprocal must be bool or None, found 1"),
-        ({"learning_rate": True}, "learning_rate must be float or None, found True"),
-        ({"model": None}, "model must be str, found None"),
-    ],
-)
-def test_a_setting_has_its_type(arguments, message):
-    """Catches a setting that is compared, and fails in training."""
-    with pytest.raises(InputError, match=re.escape(message)):
-        KGESettings(**arguments)
-    KGESettings(dimension=np.int64(200), learning_rate=1, margin=None)
