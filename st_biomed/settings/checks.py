@@ -14,13 +14,12 @@ import re
 from collections.abc import Callable, Collection
 from dataclasses import MISSING as _NONE
 from dataclasses import dataclass, fields
-from numbers import Integral, Real
 from pathlib import Path
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_type_hints
 
 from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.files import check_writable
+from st_biomed.settings.declared_types import fits, in_words
 from st_biomed.settings.origins import later
 
 LARGEST = 2**31 - 1
@@ -71,19 +70,10 @@ def check_fields(instance: Any) -> None:
     """
     types = get_type_hints(type(instance))
     for option in fields(instance):
-        value, expected = getattr(instance, option.name), types[option.name]
-        if not any(_is(value, kind) for kind in get_args(expected) or (expected,)):
-            names = " or ".join(
-                "None" if kind is NoneType else kind.__name__ for kind in get_args(expected) or (expected,)
-            )
-            raise InputError(f"{option.name} must be {names}, found {value!r}")
-        check_value(option.name, getattr(instance, option.name), option.metadata.get("check"))
-
-
-def _is(value: object, kind: type) -> bool:
-    """Whether a value is of a type; whole numbers are also real ones, truth values are no numbers."""
-    numbers = {int: Integral, float: Real}
-    return isinstance(value, numbers.get(kind, kind)) and (kind is bool or not isinstance(value, bool))
+        value, declared = getattr(instance, option.name), types[option.name]
+        if not fits(value, declared):
+            raise InputError(f"{option.name} must be {in_words(declared)}, found {value!r}")
+        check_value(option.name, value, option.metadata.get("check"))
 
 
 def check_unused(instance: Any, names: Collection[str], where: str, by: Collection[str] = ()) -> None:

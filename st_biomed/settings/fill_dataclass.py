@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields
-from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_type_hints
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.settings.checks import check_value
+from st_biomed.settings.declared_types import fits, in_words
 
 Filled = TypeVar("Filled")
 
@@ -31,30 +31,10 @@ def fill_dataclass(cls: type[Filled], values: Any, where: str, **fixed: Any) -> 
     for key, value in values.items():
         if key not in known:
             raise InputError(f"{where}: {unknown_name('key', key, known)}")
-        if not _fits(value, types[key]):
-            raise InputError(f"{where}: {key} must be of type {_in_words(types[key])}, found {value!r}")
+        if not fits(value, types[key]):
+            raise InputError(f"{where}: {key} must be {in_words(types[key])}, found {value!r}")
         check_value(f"{where}: {key}", value, known[key].metadata.get("check"))
     for key, argument in known.items():
         if key not in values and argument.default is MISSING and argument.default_factory is MISSING:
             raise InputError(f"{where}: {key} is missing")
     return cls(**fixed, **values)
-
-
-def _fits(value: Any, wanted: Any) -> bool:
-    """Whether a value of a YAML file has the type of a field."""
-    origin, arguments = get_origin(wanted), get_args(wanted)
-    if origin in (Union, UnionType):
-        return any(_fits(value, alternative) for alternative in arguments)
-    if origin is list:
-        return isinstance(value, list) and all(_fits(member, arguments[0]) for member in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(isinstance(key, str) for key in value)
-    if wanted is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if wanted is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return wanted is Any or isinstance(value, wanted)
-
-
-def _in_words(wanted: Any) -> str:
-    return wanted.__name__ if isinstance(wanted, type) and not get_args(wanted) else str(wanted)

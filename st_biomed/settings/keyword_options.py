@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, get_args, get_type_hints
 
 from st_biomed.errors import InputError, shown, unknown_name
-
-_SEVERAL = (Iterable, Sequence)
-_IN_WORDS = {bool: "true or false", int: "a whole number", float: "a number"}
+from st_biomed.settings.declared_types import fits, in_words
 
 
 def keyword_options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -66,23 +63,8 @@ def check_types(whose: str, function: Callable[..., Any], options: Mapping[str, 
     """
     known, hints = keyword_options(function), get_type_hints(function)
     for option, value in options.items():
-        if option not in known:
-            continue
-        kinds = get_args(hints[option]) if get_origin(hints[option]) in (Union, UnionType) else (hints[option],)
-        if not any(_fits(value, kind) for kind in kinds):
-            texts = "texts" if any(get_origin(kind) in _SEVERAL for kind in kinds) else "text"
-            raise InputError(f"{whose}: {option} must be {_IN_WORDS.get(kinds[0], texts)}, found {shown(value)}")
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Whether a value has a type that an option declares; members of an iterator are not looked at."""
-    if get_origin(kind) in _SEVERAL:
-        (kinds,) = get_args(kind)
-        texts = not isinstance(value, Collection) or all(isinstance(member, kinds) for member in value)
-        return isinstance(value, Iterable) and not isinstance(value, str | bytes) and texts
-    if isinstance(value, bool) and kind in (int, float):
-        return False
-    return isinstance(value, int | float if kind is float else kind)
+        if option in known and not fits(value, hints[option]):
+            raise InputError(f"{whose}: {option} must be {in_words(hints[option])}, found {shown(value)}")
 
 
 def parsed(function: Callable[..., Any], pairs: Iterable[str], label: str = "option") -> dict[str, Any]:

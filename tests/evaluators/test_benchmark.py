@@ -73,19 +73,19 @@ def test_a_file_becomes_an_evaluator(data: Path):
     [
         ("title:", "name_of:", r"zorb\.yaml: unknown key 'name_of'"),
         ("title:", "language: Italian\ntitle:", r"zorb\.yaml: language must be two letters .* found 'Italian'"),
-        ("files:", "terminologies: UMLS\n  files:", r"data: terminologies must be of type list\[str\], found 'UMLS'"),
+        ("files:", "terminologies: UMLS\n  files:", r"data: terminologies must be a list of texts, found 'UMLS'"),
         ("name: zorb", "", r"zorb\.yaml: name is missing"),
         ("evaluator: relatedness", "evaluator: relatednes", "unknown evaluator 'relatednes'.*did you mean"),
         ("score: mean", "scores: mean", r"zorb\.yaml: settings: unknown key 'scores'"),
-        ("score: mean", "score: 3", r"zorb\.yaml: settings: score must be of type str, found 3"),
+        ("score: mean", "score: 3", r"zorb\.yaml: settings: score must be text, found 3"),
         ("  path: pairs/zorb.csv", "", r"zorb\.yaml: settings: path is missing"),
         (
             "files: [pairs/zorb.csv]",
             "files: pairs/zorb.csv",
-            r"data: files must be of type list\[str\], found 'pairs/zorb.csv'",
+            r"data: files must be a list of texts, found 'pairs/zorb.csv'",
         ),
         (", value: 0.5", "", r"published\[0\]: figures\[0\]: value is missing"),
-        ("value: 0.5", "value: high", r"published\[0\]: figures\[0\]: value must be of type float, found 'high'"),
+        ("value: 0.5", "value: high", r"published\[0\]: figures\[0\]: value must be a number, found 'high'"),
         ("    protocol: three pairs, cosine\n", "", r"published\[0\]: protocol is missing"),
         ("protocol: three pairs, cosine", "protocol: ''", r"published\[0\]: protocol is empty"),
         ("source: Terkia 1999, Table 1", "source: ' '", r"published\[0\]: source is empty"),
@@ -102,7 +102,7 @@ def test_a_file_becomes_an_evaluator(data: Path):
         (
             "data:\n  files: [pairs/zorb.csv]\n  license: CC0-1.0",
             "data: here",
-            "data must be of type .*, found 'here'",
+            "data must be .*, found 'here'",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_a_format_or_step_that_there_is_not_is_refused_before_anything_is_read()
         ("lower_case", "x", "step lower_case must have options by name, or none, found 'x'"),
         ("add_mentions", {"splits": 5}, "step add_mentions: splits must be texts, found 5"),
         ("add_mentions", {"splits": ["train", 3]}, "step add_mentions: splits must be texts, found"),
-        ("correct_spelling", {"path": 5}, "step correct_spelling: path must be text, found 5"),
+        ("correct_spelling", {"path": 5}, "step correct_spelling: path must be text or a path, found 5"),
         ("refine", {"seen": 3}, "step refine: seen must be texts, found 3$"),
         (
             "merge_names",

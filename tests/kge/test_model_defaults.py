@@ -92,12 +92,12 @@ def test_the_record_tells_defaults_from_given_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"dimension": "200"}, "dimension must be int, found '200'"),
-        ({"epochs": 1.5}, "epochs must be int, found 1.5"),
-        ({"patience": None}, "patience must be int, found None"),
-        ({"reciprocal": 1}, "reciprocal must be bool or None, found 1"),
-        ({"learning_rate": True}, "learning_rate must be float or None, found True"),
-        ({"model": None}, "model must be str, found None"),
+        ({"dimension": "200"}, "dimension must be a whole number, found '200'"),
+        ({"epochs": 1.5}, "epochs must be a whole number, found 1.5"),
+        ({"patience": None}, "patience must be a whole number, found None"),
+        ({"reciprocal": 1}, "reciprocal must be true or false, found 1"),
+        ({"learning_rate": True}, "learning_rate must be a number, found True"),
+        ({"model": None}, "model must be text, found None"),
     ],
 )
 def test_a_setting_has_its_type(arguments, message):
