@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from types import UnionType
 from typing import Any
 
 from st_biomed.errors import InputError, shown
 from st_biomed.few_shot.outcomes import FewShotRun, Outcomes
 from st_biomed.few_shot.paired_tests import DrawTest
+from st_biomed.settings.declared_types import fits, in_words
 
 OWN = ("seeds", "release_seed", "output_dir", "cache_dir", "overwrite")
 """Arguments that may differ between the commands of one experiment."""
@@ -81,15 +81,15 @@ def _check(outcomes: Outcomes, runs: Sequence[FewShotRun]) -> None:
     for evaluator, metric in outcomes.metrics.items():
         numbers = [outcomes.base[evaluator][metric]]
         numbers += [run.results[evaluator][metric] for run in runs if evaluator in run.results]
-        _check_types(numbers, int | float, "a number")
-        _check_types([outcomes.labels[evaluator]], str, "a string")
+        _check_types(numbers, float)
+        _check_types([outcomes.labels[evaluator]], str)
     for run in runs:
-        _check_types([run.shots, run.seed], int, "an integer")
-        _check_types(run.sets, str, "a string")
-        _check_types([*run.prototype_accuracies, *(test.p for test in run.tests.values())], int | float, "a number")
+        _check_types([run.shots, run.seed], int)
+        _check_types(run.sets, str)
+        _check_types([*run.prototype_accuracies, *(test.p for test in run.tests.values())], float)
 
 
-def _check_types(values: Sequence[object], kind: type | UnionType, name: str) -> None:
+def _check_types(values: Sequence[object], kind: type) -> None:
     for value in values:
-        if not isinstance(value, kind):
-            raise TypeError(f"expected {name}, found {shown(value)}")
+        if not fits(value, kind):
+            raise TypeError(f"expected {in_words(kind)}, found {shown(value)}")

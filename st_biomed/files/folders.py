@@ -60,7 +60,7 @@ def check_output(
     check_writable(folder)
     if os.path.ismount(folder):
         raise InputError(f"{folder}: a disk is mounted there, so it cannot be replaced; choose a folder below it")
-    if folder.is_dir() and Path.cwd().is_relative_to(folder.resolve()):
+    if folder.is_dir() and _has_working_directory(folder):
         raise InputError(f"{folder}: is the working directory, so it cannot be replaced; choose a folder below it")
     finish_replacement(folder)
     if not folder.is_dir() or next(folder.iterdir(), None) is None:
@@ -77,6 +77,14 @@ def check_output(
                 f"{folder}: contains {name} in addition to {what}, which would be lost; move it elsewhere"
             )
     return folder
+
+
+def _has_working_directory(folder: Path) -> bool:
+    """Whether a folder is or contains the working directory; none does where that was deleted."""
+    try:
+        return Path.cwd().is_relative_to(folder.resolve())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager

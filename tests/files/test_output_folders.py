@@ -57,6 +57,10 @@ def test_the_working_directory_is_not_replaced(output: str, tmp_path: Path, monk
         Terminology.read("toy").save(output)
     Terminology.read("toy").save("below")
     assert Terminology.load("below").n_concepts
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    Terminology.read("toy").save(tmp_path / "here" / "below")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
