@@ -26,7 +26,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from evaluation.trial_lines import lines_of
+from evaluation.trial_lines import is_seed, lines_of
 from st_biomed.errors import InputError
 from st_biomed.files import check_writable, replace_text
 from st_biomed.leaderboard.results import Result, ResultsFolder
@@ -92,7 +92,7 @@ def figures(results: Iterable[Result], also: Collection[str] = (), reference: st
         cell, _, seed = result.model.rpartition("-")
         others = [f"{result.evaluator}_{name}" for name in also]
         for metric in dict.fromkeys([result.primary, *(name for name in others if name in result.metrics)]):
-            if cell and seed.isdigit():
+            if cell and is_seed(seed):
                 found.setdefault(metric, {}).setdefault(cell, {})[int(seed)] = result.metrics[metric]
             elif result.model == reference:
                 alone[metric] = result.metrics[metric]
@@ -129,7 +129,7 @@ def figures_of_trials(files: Iterable[Path]) -> tuple[Figures, list[str]]:
             shares.setdefault(line["trial"], set()).add(line["share"])
         for line in present:
             cell, _, seed = line["trial"].rpartition("-")
-            of_cell, of_seed = (cell, int(seed)) if seed.isdigit() else (line["trial"], None)
+            of_cell, of_seed = (cell, int(seed)) if is_seed(seed) else (line["trial"], None)
             if of_seed is not None or len(shares[line["trial"]]) > 1:
                 of_cell = f"{of_cell} {line['share']:g}"
             for metric in line.keys() - {"trial", "share", "time", "made_of", "common"}:

@@ -116,14 +116,22 @@ stages() { # word pieces: what cells with these pieces start from
     local folder=$cells/stages/$1-$seed
     graph
     if [ "$1" = extended ]; then
-        [ -d "$folder/vocabulary" ] || train --stage vocabulary --corpus "$text" --output_dir "$folder"
+        if [ -d "$folder/vocabulary" ]; then
+            [ -n "$smoke" ] || same "$folder/vocabulary" "$steps" "$base"
+        else
+            train --stage vocabulary --corpus "$text" --output_dir "$folder"
+        fi
         [ -d "$folder/kge" ] || ln -s "../own-$seed/kge" "$folder/kge"
     fi
 }
 injected() { # word pieces: the model that holds the graph's vectors between two layers
     local folder=$cells/stages/$1-$seed from=$base
     [ "$1" = own ] || from=$folder/vocabulary
-    [ -f "$folder/injected/run.json" ] || st-biomed train knowledge_injection "${inject_own[@]}" --base_model "$from" --new_head true \
+    if [ -f "$folder/injected/run.json" ]; then
+        [ -n "$smoke" ] || same "$folder/injected" "$steps" "$from"
+        return
+    fi
+    st-biomed train knowledge_injection "${inject_own[@]}" --base_model "$from" --new_head true \
         --kge "$folder/kge/transe" --terminology "$folder/terminology" --corpus "$text" --overwrite true --seed "$seed" \
         --output_dir "$folder/injected"
 }

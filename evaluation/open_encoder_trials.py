@@ -101,7 +101,6 @@ def main() -> None:
     results = arguments.output / "results.jsonl"
     base = recipe.encoder()
     common = [model_digest(base), data.whole.digest, str(computes_bf16())]
-    common += [checksum_of(file) for file in map(Path, recipe.corpus) if file.is_file()]
     identity = partial(made_of, trials=arguments.trials, config=arguments.config, common=common)
     line = partial(write, results, common=identity("base", {}))
     if turn.place == 0 and left_of(results, "base", {}, identity("base", {})):
@@ -163,13 +162,17 @@ def made_of(name: str, trial: dict[str, Any], *, trials: Path, config: str, comm
         name, trial: The trial, which is empty for the base model.
         trials: File of the trials.
         config: The configuration that they change.
-        common: What all trials have in common: digests of the base model, the terminology and the corpora, and the precision.
+        common: What all trials have in common: digests of the base model and the terminology, and the precision.
 
     Raises:
         InputError: A mix has a part that is no trial and no folder.
     """
     recipe, training = settings(config, trial.get("arguments", ""))
     how: list[Any] = [*common, trial.get("removed"), plain(asdict(recipe))]
+    for place in map(Path, (*recipe.corpus, *recipe.distilled_texts)):
+        how += [
+            checksum_of(file) for file in sorted(place.rglob("*") if place.is_dir() else [place]) if file.is_file()
+        ]
     if "mix" in trial:
         others = read_yaml(trials)
         for part, share in trial["mix"].items():

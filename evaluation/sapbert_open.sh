@@ -56,13 +56,18 @@ pretrain() { # name, seed, arguments; 100 steps
     fi
 }
 finetune() { # data set, name, seed, base model, arguments; the folds of a data set in folds are trained one by one
-    local folder="$out/$1-$2-$3"
+    local folder="$out/$1-$2-$3" start=$4
+    [ ! -f "$4/run.json" ] || start=$(sha256sum <"$4/run.json")
+    if wanted "$1-$2" && [ -s "$folder.finished" ] && [ "$(cat "$folder.finished")" != "$start" ]; then
+        echo "$folder: was not fine-tuned from the present $4; move it and $folder.finished elsewhere to train it anew" >&2
+        exit 2
+    fi
     if wanted "$1-$2" && [ ! -f "$folder/run.json" ] && [ ! -f "$folder.finished" ]; then
         # shellcheck disable=SC2086
         python recipes/sapbert_finetune.py "recipes/configs/sapbert_finetune_${way:-paper}.yaml" --linking "$1" --base_model "$4" \
             --seed "$3" --eval_strategy no --disable_tqdm true --overwrite true --cache_dir "$out/evaluation/vectors" \
             --output_dir "$folder" "${@:5}" ${MORE:-}
-        touch "$folder.finished" # beside it: a release has no other files, and folds have no release
+        echo "$start" >"$folder.finished" # beside it: a release has no other files, and folds have no release
     fi
 }
 available() { # benchmarks; those whose files are there
@@ -147,10 +152,11 @@ finetune) # each data set that is there: without pretraining, mining on and off,
 scorecard) # every model that is there, on every benchmark that has its data; the base model is the one to beat
     # shellcheck disable=SC2046,SC2086
     {
-        models=$(for folder in "$out"/*-*/; do
-            if [ -f "$folder"run.json ]; then echo "$(basename "$folder")=$folder"; fi
-        done)
-        st-biomed evaluate $models --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o "$out/evaluation" \
+        models=()
+        for folder in "$out"/*-*/; do
+            if [ -f "$folder"run.json ]; then models+=("$(basename "$folder")=$folder"); fi
+        done
+        st-biomed evaluate "${models[@]}" --scorecard --base base=$base --bf16 --data "$ST_BIOMED_DATA" -o "$out/evaluation" \
             $(for name in $(available $sets $measured); do echo "-b $name"; done)
     }
     for file in "$out"/evaluation/scorecard.*; do cp "$file" "$out/scorecard.${file##*.}"; done

@@ -15,9 +15,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from evaluation.benchmark_files import write_benchmark
+from st_biomed.errors import InputError
 from st_biomed.evaluators import RelatednessEvaluator
 from st_biomed.settings.recipe import run_recipe
 from st_biomed.terminology import Terminology
+
+LEAST = 3
+"""Pairs that a rank correlation needs."""
 
 
 def main() -> None:
@@ -36,6 +40,10 @@ def main() -> None:
         both = [translated.get(measured.texts[term].lower()) for term in (left, right)]
         if all(both):
             rows.append([*both, score])
+    if len(rows) < LEAST:
+        raise InputError(
+            f"{pairs}: {len(rows)} of {len(measured.scores)} pairs have both terms in {language!r}, expected {LEAST} or more"
+        )
     out.parent.mkdir(parents=True, exist_ok=True)
     table = out.with_name(f"{out.name}.csv")
     with table.open("w", newline="", encoding="utf-8") as file:

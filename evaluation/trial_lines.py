@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from filelock import FileLock
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, shown
 from st_biomed.files import replace_text
+from st_biomed.settings.declared_types import fits
 from st_biomed.settings.yaml_files import read_yaml
 
 
@@ -51,10 +52,20 @@ def check_form(trials: Path, name: str, trial: Any) -> None:
     kinds = list(trial) if isinstance(trial, dict) else []
     if kinds not in (["arguments"], ["mix"], ["removed"]) and set(kinds) != {"arguments", "shares"}:
         raise InputError(f"{trials}: {name}: expected arguments (with shares), mix or removed, found {trial!r}")
+    shares = trial.get("shares", [1.0])
+    if not (isinstance(shares, list) and shares and all(_is_share(share) for share in shares)):
+        raise InputError(f"{trials}: {name}: expected shares from 0 to 1 in a list, found {shares!r}")
+    mix = trial.get("mix", {"": 1.0})
+    if not (isinstance(mix, dict) and all(isinstance(part, str) and _is_share(mix[part]) for part in mix)):
+        raise InputError(f"{trials}: {name}: expected a share of each trial or folder in mix, found {mix!r}")
+
+
+def _is_share(value: Any) -> bool:
+    return fits(value, float) and 0 <= value <= 1
 
 
 def check_mixes(trials: Path) -> None:
-    """Reject a mix of trials that do not stand above it, and of shares that no average has.
+    """Reject a mix of what is no trained trial above it and no folder, and of shares that no average has.
 
     Raises:
         InputError: With the file and the mix.
@@ -66,11 +77,12 @@ def check_mixes(trials: Path) -> None:
         for part in shares:
             if part not in above and not Path(part).is_dir():
                 raise InputError(
-                    f"{trials}: {name}: expected trials above it and folders of models in mix, found {part}"
+                    f"{trials}: {name}: expected trained trials above it and folders of models in mix, found {part}"
                 )
         if "mix" in trial and not (shares and min(shares.values()) > 0 and sum(shares.values()) <= 1 + 1e-6):
             raise InputError(f"{trials}: {name}: expected shares above 0 that add up to 1 or less, found {shares}")
-        above.add(name)
+        if "arguments" in trial:  # others leave no weights
+            above.add(name)
 
 
 def left_of(results: Path, name: str, trial: dict[str, Any], made_of: str) -> list[float]:
@@ -81,13 +93,25 @@ def left_of(results: Path, name: str, trial: dict[str, Any], made_of: str) -> li
     return [share for share in shares if made.get(share) != made_of]
 
 
+def is_seed(text: str) -> bool:
+    """Whether a text is a seed as a number is written, so that the name of its model can be written again."""
+    return text.isdecimal() and text == str(int(text))
+
+
 def lines_of(results: Path) -> dict[tuple[str, float], str]:
     """Trial and share to its line; a line that was cut off is none."""
     lines = results.read_text("utf-8").splitlines(keepends=True) if results.is_file() else []
-    whole = [(json.loads(line), line) for line in lines if line.endswith("\n")]
-    if not all("trial" in found for found, _ in whole):
-        raise InputError(f"{results}: expected lines of trials, found other ones; give a folder of results as such")
-    return {(found["trial"], found["share"]): line for found, line in whole}
+    found = {}
+    for number, line in enumerate(lines, 1):
+        if line.endswith("\n"):
+            try:
+                content = json.loads(line)
+                found[str(content["trial"]), float(content["share"])] = line
+            except (ValueError, KeyError, TypeError) as error:
+                raise InputError(
+                    f"{results}:{number}: expected a line of a trial, found {shown(line.strip())}; give a folder of results as such"
+                ) from error
+    return found
 
 
 def write(

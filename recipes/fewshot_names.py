@@ -191,7 +191,7 @@ def check(recipe: FewShotArguments) -> list[Chain]:
         raise InputError("a run takes seconds: start this recipe in one process")
     check_numbers(shots=recipe.shots, seeds=recipe.seeds, hidden=recipe.hidden)
     chains = chains_of(list(sources_of(recipe.training_sets)), recipe.continual)
-    chosen_benchmarks([*recipe.benchmarks, *recipe.slow_benchmarks])
+    chosen_benchmarks(recipe.benchmarks, recipe.slow_benchmarks)
     if released(recipe) not in chains:
         raise InputError(f"release: is one training set or two in their order, found {' '.join(recipe.release)!r}")
     if released_seed(recipe) not in recipe.seeds:

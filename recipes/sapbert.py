@@ -23,7 +23,7 @@ from transformers import set_seed
 
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, read_all_settings
+from st_biomed.evaluators.benchmark import BENCHMARK, read_all_settings, unless_none
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
@@ -134,7 +134,7 @@ def check(recipe: SapBERTArguments) -> None:
         check_unused(recipe, ("adapter_size",), f"adapter {recipe.adapter}", by=("adapter",))
     recipe.check_loss()
     recipe.check_distillation()
-    for path in recipe.relatedness:
+    for path in unless_none(recipe.relatedness):
         if not data_path(path).is_file():
             raise InputError(f"relatedness: {path}: no such file, a table of term pairs with scores is needed")
 
@@ -153,7 +153,7 @@ def read(recipe: SapBERTArguments, training: SentenceTransformerTrainingArgument
     whole = read_terminology(recipe.terminology)
     suite = LinkingSuite(
         read_all_settings(recipe.linking, LinkingSettings),
-        relatedness=recipe.relatedness,
+        relatedness=unless_none(recipe.relatedness),
         show_progress_bar=not training.disable_tqdm,
         **recipe.measuring(training),
     )

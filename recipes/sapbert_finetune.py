@@ -140,6 +140,8 @@ def folds_to_train(
             raise InputError(f"fold: {benchmark.name} has {', '.join(map(str, benchmark.folds))}, found {recipe.fold}")
         if "fold" not in format_options(benchmark.format):
             raise InputError(f"fold: data sets of format {benchmark.format!r} have no folds, found {recipe.fold}")
+        if benchmark.options.get("fold", recipe.fold) != recipe.fold:
+            raise InputError(f"fold: {benchmark.name} is fold {benchmark.options['fold']} alone, found {recipe.fold}")
         return [recipe.fold]
     folds: list[int | None] = [*dict.fromkeys(benchmark.folds)]
     if len(folds) > 1:

@@ -105,8 +105,10 @@ class AveragingArguments:
         Raises:
             InputError: Shares are to be measured on dev, and there is no dev split.
         """
+        from st_biomed.evaluators.benchmark import unless_none
+
         evaluators: Any = getattr(dev, "evaluators", dev)  # those of a suite, or one
-        if not self.measures_shares or self.average_benchmarks or evaluators:
+        if not self.measures_shares or unless_none(self.average_benchmarks) or evaluators:
             return
         chosen = self.average == "dev"
         raise InputError(

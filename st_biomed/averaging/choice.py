@@ -13,7 +13,12 @@ def candidate_shares(steps: int) -> list[float]:
 
     Args:
         steps: Number of steps, at least 1.
+
+    Raises:
+        InputError: Fewer steps.
     """
+    if steps < 1:
+        raise InputError(f"steps must be at least 1, found {steps}")
     return [i / steps for i in range(steps + 1)]
 
 

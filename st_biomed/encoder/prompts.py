@@ -34,16 +34,18 @@ class TaskInput(NamedTuple):
 def task_input(model: SentenceTransformer, task: Task | None = None) -> TaskInput:
     """The prompt and the task with which a model embeds texts.
 
-    The rule is that of ``encode_query`` (the prompt ``query``) and ``encode_document`` (the first of the prompts
-    ``document``, ``passage`` and ``corpus``). A model without the named prompts, and texts without a task, have the
-    default prompt, as in ``encode``.
+    A mention has the prompt ``query``, and a name the first of the prompts ``document``, ``passage`` and ``corpus``, as
+    ``encode_query`` and ``encode_document`` have it. Empty prompts do not count: loading a model adds ``query`` and
+    ``document`` without a text, with which ``encode_document`` finds no ``passage`` any more. Where no prompt of a task has
+    a text, mentions and names have the default prompt, as texts without a task and ``encode``.
 
     Args:
         task: ``"query"`` for mentions, ``"document"`` for names, ``None`` for texts that are neither.
     """
     prompts = getattr(model, "prompts", {})
-    named = [name for name in _PROMPTS[task] if name in prompts] if task else []
-    prompt = prompts.get(named[0] if named else getattr(model, "default_prompt_name", None) or "")
+    own = {of: next(filter(None, map(prompts.get, names)), "") for of, names in _PROMPTS.items()}
+    default = prompts.get(getattr(model, "default_prompt_name", None) or "")
+    prompt = own[task] if task and any(own.values()) else default
     return TaskInput(prompt or "", task if task and _reads_task(model) else None)
 
 

@@ -195,8 +195,12 @@ class _Written:
     published: list[dict[str, Any]] = field(default_factory=list)
 
 
+_PACKAGED = (Path(), Path("evaluation/benchmarks"))
+"""The folder of a name alone, and that of the repository, which an installed package lacks."""
+
+
 def benchmark_file(name: str | Path) -> Path:
-    """A path as given, or the file of a packaged benchmark.
+    """A path as given, or the file of a packaged benchmark: its name, also with ``evaluation/benchmarks/`` before it.
 
     Raises:
         InputError: Neither.
@@ -204,8 +208,9 @@ def benchmark_file(name: str | Path) -> Path:
     if Path(name).is_file():
         return Path(name)
     known = benchmark_names()
-    if Path(name).suffix in ("", ".yaml") and Path(name).stem in known:
-        return known[Path(name).stem]
+    path = Path(name)
+    if path.suffix in ("", ".yaml") and path.stem in known and path.parent in _PACKAGED:
+        return known[path.stem]
     if Path(name).suffix == ".yaml" or "/" in str(name):
         raise InputError(f"{name}: no such file; expected a YAML file of a benchmark")
     raise unknown_name("benchmark", str(name), known)
@@ -233,18 +238,23 @@ def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
     return list(found.values())
 
 
-def chosen_benchmarks(names: Iterable[str | Path]) -> list[Benchmark]:
+def unless_none(names: Iterable[str | Path]) -> list[str | Path]:
+    """The members of a list; a single ``none`` stands for no member, in place of those of a configuration."""
+    members = list(names)
+    return [] if members in (["none"], [""]) else members
+
+
+def chosen_benchmarks(*lists: Iterable[str | Path]) -> list[Benchmark]:
     """The selected benchmarks, whose data must be present.
 
     Args:
-        names: Names as in :func:`benchmark_files`; a single ``none`` selects none, in place of those of a
-            configuration.
+        *lists: Names as in :func:`benchmark_files`, each as in :func:`unless_none`.
 
     Raises:
         InputError: No such benchmark, or missing data files.
     """
-    names = list(names)
-    chosen = [] if names in (["none"], [""]) else [Benchmark.read(path) for path in benchmark_files(names)]
+    names = [name for members in lists for name in unless_none(members)]
+    chosen = [Benchmark.read(path) for path in benchmark_files(names)]
     for benchmark in chosen:
         if missing := benchmark.missing():
             raise InputError(

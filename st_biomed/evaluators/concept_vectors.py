@@ -42,7 +42,7 @@ def graph_evaluator(
     protocol = benchmark.evaluator_settings()
     if isinstance(protocol, MCSMSettings):
         (mcsm,) = replace(protocol, keys="codes").evaluators(**options)
-        return with_vectors(mcsm, table, **options)
+        return with_vectors(mcsm, table, protocol.least_concepts, **options)
     if isinstance(protocol, RelatednessSettings):
         (pairs,) = protocol.evaluators(**options)
         return by_code(pairs, table, terminology, **options)
@@ -56,11 +56,18 @@ def measure_table(evaluator: EmbeddingEvaluator, table: KGETable) -> dict[str, f
     return evaluator.measure(table_embedder(table.codes, table.vectors))
 
 
-def with_vectors(evaluator: MCSMEvaluator, table: KGETable, **options: Unpack[EvaluatorOptions]) -> MCSMEvaluator:
+def with_vectors(
+    evaluator: MCSMEvaluator, table: KGETable, least_concepts: int = 1, **options: Unpack[EvaluatorOptions]
+) -> MCSMEvaluator:
     """MCSM over the codes that have a vector.
 
+    Args:
+        evaluator: MCSM over codes.
+        table: The vectors.
+        least_concepts: Types with fewer concepts with a vector are left out.
+
     Raises:
-        InputError: Fewer than two codes have a vector.
+        InputError: Fewer than two codes have a vector, or no type is left.
     """
     codes = [evaluator.texts[row] for row in evaluator.rows.tolist()]
     kept = [code for code, row in zip(codes, table.rows(codes).tolist()) if row >= 0]
@@ -69,7 +76,7 @@ def with_vectors(evaluator: MCSMEvaluator, table: KGETable, **options: Unpack[Ev
             f"{evaluator.name}: {len(kept)} of {len(codes):,} concepts have a vector; at least two are needed"
         )
     options["name"] = evaluator.name
-    types = replace(evaluator.types, codes=codes).for_codes(kept)
+    types = replace(evaluator.types, codes=codes).for_codes(kept).select(least_concepts=least_concepts)
     return MCSMEvaluator(
         kept, types, k=evaluator.k, last_type_only=evaluator.last_type_only, labels=evaluator.labels, **options
     )

@@ -51,6 +51,10 @@ class SharedEvaluator(SequentialEvaluator):
         for name in names:
             if name is not None and names.count(name) > 1:
                 raise InputError(f"evaluators: two of them report {name!r}; give them different names")
+        named = [evaluator.name for evaluator in self.evaluators if isinstance(evaluator, EmbeddingEvaluator)]
+        for name in named:
+            if named.count(name) > 1:
+                raise InputError(f"evaluators: two of them are named {name!r}; give them different names")
 
     def __call__(  # type: ignore[override]  # sentence-transformers' evaluators narrow the model's type as well
         self, model: SentenceTransformer, output_path: str | None = None, epoch: int = -1, steps: int = -1

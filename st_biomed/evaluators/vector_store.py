@@ -73,6 +73,8 @@ class VectorStore:
             InputError: NaN or infinity, numbers beyond what the dtype can hold, or vectors of another dimension than those
                 that are there.
         """
+        if not texts:
+            return np.empty((0, self._dimension if (self.folder / _KEY).is_file() else 0), self.dtype)
         digests = [hashlib.blake2b(text.encode(), digest_size=_DIGEST_BYTES).digest() for text in texts]
         self._refresh()
         if all(digest in self._row for digest in digests) and (found := self._read(digests)) is not None:
@@ -120,7 +122,7 @@ class VectorStore:
 
     def _read(self, digests: Sequence[bytes]) -> np.ndarray | None:
         """Vectors of known texts; ``None`` where some are damaged, which are then unknown."""
-        rows = np.array([self._row[digest] for digest in digests])
+        rows = np.array([self._row[digest] for digest in digests], dtype=np.int64)
         width = self._dimension * self.dtype.itemsize
         n_written = (self.folder / _ROWS).stat().st_size // width if (self.folder / _ROWS).is_file() else 0
         found = np.zeros((len(rows), self._dimension), dtype=self.dtype)

@@ -27,7 +27,9 @@ _TOKENIZED_AT_ONCE = 4096
 
 
 class NameEncoder:
-    """The same vectors as ``model.encode_query`` and ``model.encode_document``, in less time for short texts.
+    """The vectors of ``model.encode_query`` and ``model.encode_document``, in less time for short texts.
+
+    Prompts are those of :func:`~st_biomed.encoder.prompts.task_input`, which differ where a folder has the prompt ``passage``.
 
     Args:
         model: Any sentence-transformers model; it is switched to evaluation mode. If its features have no attention

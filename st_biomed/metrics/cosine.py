@@ -8,10 +8,10 @@ _CHUNK = 16_384  # pairs at once: two float64 blocks of 100 MB at 768 dimensions
 
 
 def unit_rows(matrix: np.ndarray) -> np.ndarray:
-    """The rows of a ``[N, D]`` matrix scaled to length 1, float64; a row of zeros stays zero."""
+    """The rows of a ``[N, D]`` matrix scaled to length 1, float64; a row of zeros stays zero, and NaN stays NaN."""
     matrix = np.asarray(matrix, dtype=np.float64)
     length = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return np.divide(matrix, length, out=np.zeros_like(matrix), where=length > 0)
+    return np.divide(matrix, length, out=np.zeros_like(matrix), where=length != 0)
 
 
 def cosine_of_pairs(embeddings: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

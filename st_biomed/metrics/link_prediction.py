@@ -62,6 +62,10 @@ class KnownTriples:
 
     Args:
         triples: (head, relation, tail) of train, valid and test together, integers ``[K, 3]``; repeats are allowed.
+        n_relations: Number of relations.
+
+    Raises:
+        InputError: A relation that is not one of them.
     """
 
     def __init__(self, triples: np.ndarray, n_relations: int) -> None:
@@ -69,6 +73,7 @@ class KnownTriples:
         self._tables: dict[str, tuple[np.ndarray, CSR]] = {}
         for side in SIDES:
             given_ends, relations, targets = columns_of(triples, side)
+            self._check(relations)
             keys, row = np.unique(given_ends * n_relations + relations, return_inverse=True)
             self._tables[side] = keys, CSR.from_pairs(row, targets, len(keys) + 1)
 
@@ -80,13 +85,21 @@ class KnownTriples:
 
         Returns:
             ``(query, entity)``, both ``[M]``: ``entity[m]`` is an answer to the query of ``triples[query[m]]``.
+
+        Raises:
+            InputError: A relation that is not one of the known triples' relations, or another side.
         """
         given_ends, relations, _ = columns_of(triples, side)
+        self._check(relations)
         keys, entities = self._tables[side]
         wanted = given_ends * self._n_relations + relations
         place = np.searchsorted(keys, wanted)
         known = np.append(keys, -1)[place] == wanted
         return entities.take(np.where(known, place, len(keys)))  # the last row is empty
+
+    def _check(self, relations: np.ndarray) -> None:
+        """Reject another relation: with an entity it would have the key of others."""
+        _check_indices("relation", relations, self._n_relations)
 
 
 def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -100,6 +113,14 @@ def columns_of(triples: np.ndarray, side: str) -> tuple[np.ndarray, np.ndarray, 
     return (tails, relations, heads) if side == "head" else (heads, relations, tails)
 
 
+def _check_indices(what: str, found: np.ndarray, size: int) -> None:
+    """Raise InputError if a number is not from 0 to below ``size``."""
+    found = np.asarray(found)
+    outside = found[(found < 0) | (found >= size)]
+    if len(outside):
+        raise InputError(f"{what} must be from 0 to {size - 1}, found {outside[0]}")
+
+
 def target_ranks(scores: np.ndarray | Tensor, targets: np.ndarray) -> Ranks:
     """Rank of the correct entity of each query among all entities.
 
@@ -108,10 +129,11 @@ def target_ranks(scores: np.ndarray | Tensor, targets: np.ndarray) -> Ranks:
         targets: The correct entity of each query, ``[Q]``.
 
     Raises:
-        InputError: Scores of another shape than ``[Q, E]``, or NaN among them.
+        InputError: Scores of another shape than ``[Q, E]``, NaN among them, or a target that is no entity.
     """
     if scores.ndim != 2 or len(scores) != len(targets):
         raise InputError(f"scores: expected [{len(targets)}, E], found shape {tuple(scores.shape)}")
+    _check_indices("target", targets, scores.shape[1])
     if isinstance(scores, np.ndarray):
         if scores.size and np.isnan(scores.min()):
             raise InputError(f"scores: {int(np.isnan(scores).sum()):,} of {scores.size:,} are NaN")

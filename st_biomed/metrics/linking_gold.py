@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import InputError, check_name, check_several
 
 GOLD_MATCHES = ("any", "exact", "first")
 """A candidate with one of the gold ids; with exactly the ids of a group (or of all groups); of only the first group."""
@@ -75,7 +75,8 @@ def gold_of_mentions(
         missing_gold: ``"count_as_miss"`` keeps mentions whose gold the dictionary lacks, ``"skip"`` leaves them out.
 
     Raises:
-        InputError: An unknown option, lists of different lengths, a mention without gold ids if that is an error, or no mention left.
+        InputError: An unknown option, lists of different lengths, a mention without gold ids if that is an error, one
+            without parts, a string in place of a set of ids, or no mention left.
     """
     if len(groups) != len(n_parts):
         raise InputError(
@@ -99,6 +100,10 @@ def gold_of_mentions(
         if not any(group):
             n_nil += 1
             continue
+        if parts < 1:
+            raise InputError(f"gold: mention {i + 1} has {parts} parts, expected 1 or more")
+        for ids in group:
+            check_several("gold", ids, "ids")
         wanted = _sets_of_parts(group, parts, align_parts, gold_match)
         found = all(any(_findable(id_set, known, exact) for id_set in sets) for sets in wanted)
         coverable.append(found)

@@ -61,7 +61,7 @@ def load_units(path: str | Path) -> dict[str, Units]:
             }
     except EOFError as error:
         raise InputError(f"{path}: is empty, expected the units of a benchmark") from error
-    except (KeyError, *UNREADABLE) as error:
+    except (KeyError, IndexError, TypeError, AttributeError, *UNREADABLE) as error:
         raise InputError(f"{path}: cannot be read as the units of a benchmark ({error})") from error
     of_relations = [found.rows for found in units.values() if found.statistic == "macro_auc"]
     if any(rows.shape[1] == 3 and rows[:, 1].max() > 0 for rows in of_relations):

@@ -12,7 +12,7 @@ from transformers import TrainingArguments
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import chosen_benchmarks
+from st_biomed.evaluators.benchmark import chosen_benchmarks, unless_none
 from st_biomed.files import check_output, finish_replacement
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.checks import check_unused
@@ -128,7 +128,7 @@ def check_retention(recipe: Any) -> None:
             stage alone with one of the arguments.
     """
     recipe.check_averaging()
-    if recipe.measures_shares and not recipe.average_benchmarks:
+    if recipe.measures_shares and not unless_none(recipe.average_benchmarks):
         what = "average: dev" if recipe.average == "dev" else "average_curve:"
         raise InputError(f"{what} needs --average_benchmarks here, where nothing is held out of the terminology")
     recipe.check_distillation()

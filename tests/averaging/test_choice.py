@@ -42,6 +42,11 @@ def test_a_figure_that_is_no_number_is_never_chosen():
     assert choose_weight({0.0: {"in": 0.5, "out": 0.1}, 1.0: {"in": 0.9, "out": float("nan")}}, 1.0) == 0
 
 
+def test_shares_need_a_step():
+    with pytest.raises(InputError, match="steps must be at least 1, found 0"):
+        candidate_shares(0)
+
+
 def test_the_base_has_to_be_measured():
     with pytest.raises(InputError, match="shares: expected figures of the base model, at 0"):
         choose_weight({0.5: {"in": 1.0}})

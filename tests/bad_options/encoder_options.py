@@ -31,6 +31,7 @@ ENCODER: list[tuple[str, str, str]] = [
     ("bergamot", "--average nan", "average"),
     ("sapbert_finetune", "--average 1.1", "average"),
     ("italian_kge", "--terminology toy --average dev", "average_benchmarks"),
+    ("italian_kge", "--terminology toy --average dev --average_benchmarks none", "average_benchmarks"),
     ("knowledge_injection", "--average .5", "average"),
     ("sapbert", "--average .5 --average_tolerance .1", "average_tolerance"),
     ("bergamot", "--terminology toy --average .5 --average_steps 5", "average_steps"),

@@ -119,7 +119,10 @@ def test_a_file_without_trials_is_one_line(tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["cells.py", str(file), "-o", str(tmp_path / "report.md")])
     for text, message in (
         ("", "has no line of a trial"),
-        ('{"model": "a"}\n', "expected lines of trials, found other"),
+        ('{"trial": "a", "sha\n{"trial": "a", "share": 1}\n', "results.jsonl:1: expected a line of a trial"),
+        ("3\n", "results.jsonl:1: expected a line of a trial, found '3'"),
+        ('{"trial": "a"}\n', "results.jsonl:1: expected a line of a trial"),
+        ('{"model": "a"}\n', r"results.jsonl:1: expected a line of a trial, found '{\"model\": \"a\"}'"),
     ):
         file.write_text(text)
         with pytest.raises(InputError, match=message):
@@ -253,3 +256,11 @@ def test_another_file_than_results_of_graphs_is_one_line(tmp_path: Path, content
     file.write_text(content)
     with pytest.raises(InputError, match=r"results\.json: expected the results of recipes/kge\.py"):
         figures_of_graphs([file])
+
+
+def test_a_name_that_cannot_be_written_again_is_no_seed():
+    """Catches units that are looked for under another name, and digits that are no number."""
+    found = figures(
+        [replace(one, model=name) for one, name in zip(results(a=[0.1, 0.2, 0.3]), ("a-00", "a-²", "a-3"))]
+    )
+    assert found == {"b_acc@1": {"a": {3: 0.3}}}

@@ -71,6 +71,8 @@ def test_linking_counts_by_hand(load):
         references=["D1", "D5|D6", "D7,D8", "-1"],
         ks=(1, 2),
     )
+    variant = load("entity_linking_accuracy").compute(predictions=[["c|SUB|A|1555|G"]], references=["c|SUB|A|1555|G"])
+    assert variant["acc@1"] == 1, "one id with separators"
     assert (found["acc@1"], found["acc@2"]) == pytest.approx((1 / 3, 2 / 3))
     assert found["mrr@2"] == pytest.approx((1 + 1 / 2) / 3)
     assert (found["n"], found["n_nil"]) == (3, 1)
@@ -81,3 +83,9 @@ def test_linking_counts_by_hand(load):
 def test_relations_need_unrelated_pairs(load):
     with pytest.raises(ValueError, match="at least one pair has to be 'random'"):
         load("relation_auc").compute(predictions=[0.5], references=["treats"])
+
+
+def test_a_tree_needs_two_distances(load):
+    """Catches a result without the mean that is documented."""
+    with pytest.raises(ValueError, match="references: expected two distances or more, found 1"):
+        load("tree_auc").compute(predictions=[0.1, 0.2], references=[0, 0])

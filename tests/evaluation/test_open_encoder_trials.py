@@ -91,22 +91,48 @@ def test_a_trial_of_another_form_is_refused(tmp_path: Path, trial: str):
 @pytest.mark.parametrize(
     ("mix", "message"),
     [
-        ("{later: 1}", "both: expected trials above it and folders of models in mix, found later"),
-        ("{both: 1}", "both: expected trials above it"),
+        ("{later: 1}", "both: expected trained trials above it and folders of models in mix, found later"),
+        ("{both: 1}", "both: expected trained trials above it"),
+        ("{none: 0.5}", "both: expected trained trials above it and folders of models in mix, found none"),
         ("{mild: 0.8, FOLDER: 0.3}", "both: expected shares above 0 that add up to 1 or less, found"),
         ("{mild: 0}", "both: expected shares above 0"),
+        ("{mild: half}", "both: expected a share of each trial or folder in mix, found"),
+        ("{1: 0.5}", "both: expected a share of each trial or folder in mix, found"),
+        ("[mild]", "both: expected a share of each trial or folder in mix, found"),
         ("{}", "both: expected shares above 0"),
     ],
 )
 def test_a_mix_that_cannot_be_made_is_refused_before_any_training(tmp_path: Path, mix: str, message: str):
     """Catches two processes that wait for each other's trials, and a sum that is found after hours."""
     trials = tmp_path / "trials.yaml"
-    lines = "mild: {removed: 1}\nboth: {mix: MIX}\nlater: {removed: 2}\n"
+    lines = "mild: {arguments: --seed 1}\n'none': {removed: 1}\nboth: {mix: MIX}\nlater: {arguments: --seed 2}\n"
     trials.write_text(lines.replace("MIX", mix.replace("FOLDER", str(tmp_path))))
     with pytest.raises(InputError, match=message):
         check_mixes(trials)
     trials.write_text(lines.replace("MIX", "{mild: 0.1, FOLDER: 0.9}".replace("FOLDER", str(tmp_path))))
     check_mixes(trials)
+
+
+@pytest.mark.parametrize("shares", ["0.8", "[1.5]", "[half]", "[]", "[true]"])
+def test_shares_that_no_average_has_are_refused(tmp_path: Path, shares: str):
+    """Catches an error after hours of training."""
+    (tmp_path / "trials.yaml").write_text(f"mild: {{arguments: --seed 1, shares: {shares}}}\n")
+    with pytest.raises(InputError, match="mild: expected shares from 0 to 1 in a list, found"):
+        check_mixes(tmp_path / "trials.yaml")
+
+
+def test_a_trial_on_other_texts_is_made_again(tmp_path: Path):
+    """Catches the weights of a corpus that was rewritten since, be it a file or a folder."""
+    trials, folder = tmp_path / "trials.yaml", tmp_path / "texts"
+    folder.mkdir()
+    trials.write_text("{}")
+    seen = set()
+    for place in (folder / "a.txt", folder):
+        for text in ("flumpa", "zorb"):
+            (folder / "a.txt").write_text(text)
+            trial = {"arguments": f"--corpus {place}"}
+            seen.add(made_of("a", trial, trials=trials, config=str(CONFIGS / "open_encoder_smoke.yaml"), common=[]))
+    assert len(seen) == 4
 
 
 def test_each_process_takes_its_own_trials(tmp_path: Path):

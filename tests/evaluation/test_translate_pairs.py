@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.translate_pairs import main
+from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import OTHER_LANGUAGES, Benchmark
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
@@ -49,3 +50,16 @@ def test_prefixes_with_dots_are_names_of_their_own(tmp_path: Path, monkeypatch: 
     for name in ("mayo.en", "mayo.it"):
         benchmark = Benchmark.read(tmp_path / "a, b: {c} #d" / f"{name}.yaml")
         assert benchmark.name == name and len(benchmark.evaluator_settings().evaluators()[0].scores) == 3
+
+
+def test_a_benchmark_of_no_pair_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Catches a file that a script takes for done, and whose correlation cannot be measured."""
+    Terminology.from_records([Term("Z:1", "flumpa", language="it")], SourceInfo("ZORB", "Zorb")).save(
+        tmp_path / "zorb"
+    )
+    (tmp_path / "pairs.csv").write_text("term1,term2,score\nflumpa,zorb,2\nzorb,terk,1\nflumpa,terk,3\n")
+    words = [str(tmp_path / "pairs.csv"), str(tmp_path / "zorb"), "it", str(tmp_path / "zorb_it")]
+    monkeypatch.setattr(sys, "argv", ["translate_pairs.py", *words])
+    with pytest.raises(InputError, match=r"pairs.csv: 0 of 3 pairs have both terms in 'it', expected 3 or more"):
+        main()
+    assert not (tmp_path / "zorb_it.yaml").exists()

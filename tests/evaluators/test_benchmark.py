@@ -13,6 +13,7 @@ from st_biomed.evaluators.benchmark import (
     FAMILIES,
     OTHER_LANGUAGES,
     Benchmark,
+    benchmark_file,
     benchmark_names,
     evaluator_kinds,
     family_of,
@@ -267,3 +268,12 @@ def test_a_single_none_selects_no_settings():
     assert [settings.name for settings in read_all_settings(["hpo_tree"], TreeSettings)] == ["hpo_tree"]
     with pytest.raises(InputError, match="unknown benchmark 'none'"):
         read_all_settings(["hpo_tree", "none"], TreeSettings)
+
+
+@pytest.mark.parametrize("name", ["nowhere/mayosrs.yaml", "mine/mayosrs", "/mayosrs.yaml"])
+def test_a_path_that_is_not_there_is_no_packaged_benchmark(name: str):
+    """Catches figures of the packaged data under the name of somebody's own file."""
+    with pytest.raises(InputError, match=f"{name}: no such file; expected a YAML file of a benchmark"):
+        benchmark_file(name)
+    for packaged in ("mayosrs", "mayosrs.yaml", "evaluation/benchmarks/mayosrs.yaml"):
+        assert benchmark_file(packaged).name == "mayosrs.yaml"

@@ -30,6 +30,10 @@ def test_mcsm_is_measured_among_the_concepts_with_a_vector() -> None:
     whole = MCSMEvaluator(list(types), list(types.values()), last_type_only=True, labels={"a": "gland"}, k=7)
     kept = with_vectors(whole, TABLE)
     assert (kept.last_type_only, kept.labels, kept.k) == (True, {"a": "gland"}, 7)
+    kept = with_vectors(MCSMEvaluator(list(types), list(types.values()), k=1), TABLE, least_concepts=2)
+    assert kept.types.names == ("a", "b")
+    kept = with_vectors(MCSMEvaluator(list(types), [["a"], ["b"], ["a"], ["b"], ["c"]], k=1), TABLE, least_concepts=2)
+    assert kept.types.names == ("a",), "b has two concepts, one of them with a vector"
     with pytest.raises(InputError, match="mine: 1 of 2 concepts have a vector; at least two are needed"):
         with_vectors(MCSMEvaluator(["Z:1", "Z:5"], [["a"], ["a"]], name="mine"), TABLE)
 

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Whitespace
 
+from st_biomed.encoder import load_model
 from st_biomed.encoder.digest import model_digest
 from st_biomed.evaluators import EntityLinkingEvaluator, FoldsEvaluator, RelatednessEvaluator
 from st_biomed.evaluators.benchmark import Benchmark
@@ -68,26 +69,37 @@ def prompted(tiny_bert: SentenceTransformer) -> SentenceTransformer:
 
 
 @pytest.mark.parametrize(
-    ("prompts", "default"),
+    ("prompts", "default", "before_mention", "before_name"),
     [
-        (PROMPTS, None),
-        ({"query": "unspecified ", "passage": "the "}, None),
-        ({"query": "", "document": "", "usual": "of the "}, "usual"),
-        ({"usual": "of the ", "document": "the "}, "usual"),
-        ({"usual": "of the "}, "usual"),
-        ({}, None),
+        (PROMPTS, None, PROMPTS["query"], PROMPTS["document"]),
+        ({"query": "unspecified ", "passage": "the "}, None, "unspecified ", "the "),
+        ({"query": "unspecified ", "corpus": "the "}, "query", "unspecified ", "the "),
+        ({"query": "unspecified "}, "query", "unspecified ", ""),
+        ({"usual": "of the ", "document": "the "}, "usual", "", "the "),
+        ({"usual": "of the "}, "usual", "of the ", "of the "),
+        ({}, None, "", ""),
     ],
 )
 def test_a_benchmark_and_an_index_of_one_model_score_alike(
-    tiny_bert: SentenceTransformer, tmp_path: Path, prompts: dict[str, str], default: str | None
+    tiny_bert: SentenceTransformer,
+    tmp_path: Path,
+    prompts: dict[str, str],
+    default: str | None,
+    before_mention: str,
+    before_name: str,
 ):
-    """Catches mentions and names without the prompts that the index gives them: other scores for the same model."""
+    """Catches mentions and names without the prompts that the index gives them: other scores for the same model; and
+    prompts that are not found once the model is loaded from its folder, where empty ones are added."""
     tiny_bert.prompts, tiny_bert.default_prompt_name = dict(prompts), default
-    index = ConceptIndex.build(DATA.dictionary, tiny_bert, tmp_path / "index", encoding=EncodingOptions(bf16=False))
-    found = [matches[0].score for matches in index.search(MENTIONS, k=1)]
-    np.testing.assert_allclose(scores(tiny_bert, evaluator()), found, atol=1e-5)
-    expected = best(tiny_bert.encode_query(MENTIONS), tiny_bert.encode_document(NAMES))
-    np.testing.assert_allclose(scores(tiny_bert, evaluator()), expected, atol=1e-5)
+    tiny_bert.save_pretrained(str(tmp_path / "model"))
+    for model in (tiny_bert, load_model(tmp_path / "model", device="cpu")):
+        index = ConceptIndex.build(
+            DATA.dictionary, model, tmp_path / "index", overwrite=True, encoding=EncodingOptions(bf16=False)
+        )
+        found = [matches[0].score for matches in index.search(MENTIONS, k=1)]
+        np.testing.assert_allclose(scores(model, evaluator()), found, atol=1e-5)
+        expected = best(model.encode(MENTIONS, prompt=before_mention), model.encode(NAMES, prompt=before_name))
+        np.testing.assert_allclose(scores(model, evaluator()), expected, atol=1e-5)
 
 
 def test_vectors_of_one_prompt_are_not_taken_for_those_of_another(prompted: SentenceTransformer, tmp_path: Path):

@@ -58,6 +58,9 @@ def test_triples_are_read_by_code_and_embedded_by_name(tmp_path: Path):
     assert by_name.entities == [TOY.strings[TOY.preferred_texts[i]] for i in range(4)]
     assert by_name.triples.tolist() == [[3, 1, 0]] and by_name.relations == ["r", "s"] and by_name.ks == (1, 2)
     (by_code,) = LinkPredictionSettings("zorb", train, test, keys="codes").evaluators()
+    for given, part in ((("", test), "train"), ((train, ""), "test")):
+        with pytest.raises(InputError, match=f"zorb: {part} is empty, expected a table of triples"):
+            LinkPredictionSettings("zorb", *given, keys="codes").evaluators()
     assert by_code.entities == codes and by_code.digest != by_name.digest
 
 

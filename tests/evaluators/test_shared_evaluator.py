@@ -89,3 +89,5 @@ def test_names_that_collide_are_refused():
         SharedEvaluator([pairs("a"), pairs("a")])
     with pytest.raises(InputError, match="expected at least one"):
         SharedEvaluator([])
+    with pytest.raises(InputError, match="two of them are named 'a'"):
+        SharedEvaluator([pairs("a"), MCSMEvaluator(["flumpa", "terk", "zorb"], [["x"], ["x"], ["y"]], name="a", k=1)])

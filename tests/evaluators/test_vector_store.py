@@ -206,3 +206,10 @@ def test_who_is_waited_for_is_said(tmp_path, capsys, monkeypatch):
         np.testing.assert_array_equal(waits(TEXTS), numbers(TEXTS))
     output = capsys.readouterr().err
     assert f"(process {process.pid} on " in output and "waiting until it is done there" in output
+
+
+def test_no_text_has_no_vector(tmp_path):
+    """Catches an index without a type, and a store that is said to be damaged because nothing was stored."""
+    assert store(tmp_path)([]).shape == (0, 0)
+    store(tmp_path)(TEXTS)
+    assert store(tmp_path)([]).shape == (0, 3)

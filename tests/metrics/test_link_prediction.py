@@ -193,6 +193,13 @@ def test_bad_arguments_are_refused():
         rank_triples(by_hand, TEST[:0], "tail", n_entities=6)
     with pytest.raises(InputError, match=r"scores: expected \[2, E\], found shape \(6,\)"):
         target_ranks(np.zeros(6), np.array([0, 1]))
+    for target in (-1, 6):
+        with pytest.raises(InputError, match=f"target must be from 0 to 5, found {target}"):
+            target_ranks(np.zeros((1, 6)), np.array([target]))
+    known = KnownTriples(np.array([[0, 1, 1]]), 2)
+    for relation in (-1, 2):  # with another entity it would have the key of a known query
+        with pytest.raises(InputError, match=f"relation must be from 0 to 1, found {relation}"):
+            known.answers(np.array([[1, relation, 0]]), "tail")
     for ranks in ([], [0.5], [np.nan]):
         with pytest.raises(InputError, match="ranks: expected at least one, each from 1"):
             rank_metrics(np.array(ranks))

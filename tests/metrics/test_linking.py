@@ -185,3 +185,11 @@ def test_ranks_that_do_not_belong_together_are_refused():
         first_hits(np.zeros((2, 1), dtype=int), table([[0]]), gold)
     with pytest.raises(InputError, match="ks: found 5, but only 4 candidates"):
         linking_metrics(np.ones(1), gold, depth=4, recall_ks=())
+
+
+def test_gold_that_would_score_by_its_form_is_refused():
+    """Catches the letters of an id taken for ids, and a mention without parts that is always right."""
+    with pytest.raises(InputError, match=f"gold: expected a list of ids, found '{IDS[0]}'"):
+        gold_of_mentions([[IDS[0]]], [1], KNOWN)
+    with pytest.raises(InputError, match="gold: mention 2 has 0 parts, expected 1 or more"):
+        gold_of_mentions([[{IDS[0]}], [{IDS[0]}]], [1, 0], KNOWN)

@@ -107,6 +107,12 @@ def test_cosines_are_those_of_the_listed_pairs_across_chunks(monkeypatch):
     np.testing.assert_allclose(cosine_of_pairs(matrix, left, right), (unit @ unit.T)[left, right], atol=1e-7)
 
 
+def test_nan_is_no_vector_without_a_direction():
+    """Catches a diverged model whose pairs have a similarity of 0."""
+    found = unit_rows(np.array([[np.nan, 1], [0, 0], [3, 4]]))
+    assert np.isnan(found[0]).all() and found[1:].tolist() == [[0, 0], [0.6, 0.8]]
+
+
 def test_equal_pairs_tie_exactly():
     """A collapsed model scores chance, not rounding noise: would catch cosines left in full precision."""
     vector = np.random.default_rng(2).normal(size=(1, 37))

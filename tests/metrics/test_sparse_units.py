@@ -90,6 +90,14 @@ def test_damaged_files_are_refused(tmp_path):
         with pytest.raises(InputError, match="forged.npz: cannot be read as the units of a benchmark"):
             load_units(tmp_path / "forged.npz")
     np.savez_compressed(tmp_path / "c.npz", **arrays)
+    one_word, no_dimension = arrays | {"mcsm/kind": arrays["mcsm/kind"][:1]}, arrays | {"mcsm/shape": np.array(3)}
+    for forged in (one_word, no_dimension, arrays | {"mcsm/kind": np.array("mean")}):
+        np.savez(tmp_path / "forged.npz", **forged)
+        with pytest.raises(InputError, match="forged.npz: cannot be read as the units of a benchmark"):
+            load_units(tmp_path / "forged.npz")
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    with pytest.raises(InputError, match="array.npy: cannot be read as the units of a benchmark"):
+        load_units(tmp_path / "array.npy")
     whole, refused = (tmp_path / "c.npz").read_bytes(), 0
     for at in range(0, len(whole), max(1, len(whole) // 200)):
         (tmp_path / "c.npz").write_bytes(whole[:at] + bytes([whole[at] ^ 255]) + whole[at + 1 :])

@@ -11,6 +11,9 @@ import pytest
 from sentence_transformers import SentenceTransformer
 
 from recipes import sapbert_finetune
+from st_biomed.errors import InputError
+from st_biomed.evaluators.benchmark import read_benchmark_settings
+from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.linking_data import open_linking
 from st_biomed.release.privacy import check_training_arguments
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -186,6 +189,19 @@ def test_epochs_are_the_papers_unless_given(
         protocol=PROTOCOL.replace("ncbi_disease\n", f"{form}\n", 1),
     )
     assert found == [given or epochs]
+
+
+def test_a_benchmark_of_one_fold_is_not_trained_on_another():
+    """Catches figures of fold 3 under the name of fold 0."""
+    recipe, training = read_settings(
+        (sapbert_finetune.FinetuningArguments, sapbert_finetune.FinetuningTraining),
+        [str(CONFIG), "--linking", "askapatient_fold0", "--fold", "3"],
+    )
+    protocol = read_benchmark_settings("askapatient_fold0", LinkingSettings)
+    with pytest.raises(InputError, match="fold: askapatient-fold0 is fold 0 alone, found 3"):
+        sapbert_finetune.folds_to_train(recipe, protocol, training)
+    recipe.fold = 0
+    assert sapbert_finetune.folds_to_train(recipe, protocol, training) == [0]
 
 
 def test_the_configuration_is_made_of_arguments():

@@ -52,7 +52,7 @@ class EntityLinkingAccuracy(evaluate.Metric):
         place, rows, columns = {}, [], []
         entries = dict.fromkeys(candidate for candidates in predictions for candidate in candidates)
         for row, entry in enumerate(entries):
-            for identifier in entry.split("|"):
+            for identifier in frozenset().union(*gold_groups(entry)):
                 rows.append(row)
                 columns.append(place.setdefault(identifier, len(place)))
         ids = CSR.from_pairs(np.array(rows, dtype=np.int64), np.array(columns, dtype=np.int64), len(entries))

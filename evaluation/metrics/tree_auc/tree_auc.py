@@ -6,6 +6,7 @@ import datasets
 import evaluate
 import numpy as np
 
+from st_biomed.errors import InputError
 from st_biomed.metrics import discrimination
 
 _DESCRIPTION = """How well the cosines of pairs tell one distance in a hierarchy from another: ROC-AUC, areas under the precision-recall
@@ -42,4 +43,6 @@ class TreeAUC(evaluate.Metric):
         )
 
     def _compute(self, predictions, references):
+        if len(set(references)) < 2:
+            raise InputError(f"references: expected two distances or more, found {len(set(references))}")
         return discrimination(np.asarray(predictions), np.asarray(references))

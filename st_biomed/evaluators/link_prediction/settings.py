@@ -54,6 +54,9 @@ class LinkPredictionSettings:
         check_name("keys", self.keys, KEYS)
         if self.keys == "names" and not self.sources:
             raise InputError(f"{self.name}: sources is empty; expected the terminology with the entities' names")
+        for part in ("train", "test"):
+            if not getattr(self, part):
+                raise InputError(f"{self.name}: {part} is empty, expected a table of triples")
         entity: dict[str, int] = {}
         relation: dict[str, int] = {}
         paths = {part: path for part in ("train", "valid", "test") if (path := getattr(self, part))}
