@@ -55,7 +55,8 @@ def ranking_tables(
 
 def nearest_rows(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """The rows of a matrix ``[N, D]`` by their cosine with a vector ``[D]``, nearest first; ties keep their order."""
-    return np.argsort(-(unit_rows(matrix) @ unit_rows(vector[None])[0]), kind="stable")
+    cosines = unit_rows(matrix) @ unit_rows(vector[None])[0]
+    return np.argsort(-cosines.astype(np.float32), kind="stable")  # float64 would break ties by the order of summation
 
 
 def first_validation_names(split: FewShotSplit, count: int = 3) -> list[str]:

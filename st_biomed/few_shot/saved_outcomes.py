@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -23,15 +24,17 @@ def merged_outcomes(paths: Sequence[str | Path]) -> Outcomes:
         paths: Files of :meth:`Outcomes.save`, with the same settings and other seeds.
 
     Raises:
-        InputError: No files, no such file or another kind of file, other settings or benchmarks, or a draw that occurs
-            twice.
+        InputError: No files, no such file or another kind of file, other settings, benchmarks or figures of the base, or a
+            draw that occurs twice.
     """
     if not paths:
         raise InputError("results: expected at least one results.json, found none")
     contents = [_read(Path(path)) for path in paths]
     (first, shared, _), *_ = contents
     runs: dict[tuple[str, int, int], FewShotRun] = {}
-    for path, (_, settings, its_runs) in zip(paths, contents):
+    for path, (outcomes, settings, its_runs) in zip(paths, contents):
+        if unequal := _unequal_base(first, outcomes):
+            raise InputError(f"{path}: differs from {paths[0]} in the base figure of {unequal}")
         if different := sorted(key for key in {**shared, **settings} if settings.get(key) != shared.get(key)):
             raise InputError(f"{path}: differs from {paths[0]} in {', '.join(different)}")
         for run in its_runs:
@@ -40,6 +43,14 @@ def merged_outcomes(paths: Sequence[str | Path]) -> Outcomes:
             runs[run.name, run.shots, run.seed] = run
     ordered = sorted(runs.values(), key=lambda run: (run.shots, run.seed))
     return Outcomes(first.base, first.metrics, first.labels, ordered)
+
+
+def _unequal_base(first: Outcomes, other: Outcomes) -> str:
+    """The first metric of the base that two files of one experiment do not share; empty if there is none."""
+    for evaluator, metric in first.metrics.items():
+        if not math.isclose(first.base[evaluator][metric], other.base[evaluator][metric], abs_tol=1e-4):
+            return f"{evaluator}_{metric}"
+    return ""
 
 
 def _read(path: Path) -> tuple[Outcomes, dict[str, Any], list[FewShotRun]]:
@@ -83,10 +94,16 @@ def _check(outcomes: Outcomes, runs: Sequence[FewShotRun]) -> None:
         numbers += [run.results[evaluator][metric] for run in runs if evaluator in run.results]
         _check_types(numbers, float)
         _check_types([outcomes.labels[evaluator]], str)
+    if not runs:
+        raise LookupError("no run")
+    for test in (test for run in runs for test in run.tests.values()):
+        _check_types([test.difference, test.low, test.high, test.p], float)
+        _check_types([test.n], int)
+        _check_types([test.unit], str)
     for run in runs:
         _check_types([run.shots, run.seed], int)
         _check_types(run.sets, str)
-        _check_types([*run.prototype_accuracies, *(test.p for test in run.tests.values())], float)
+        _check_types(run.prototype_accuracies, float)
 
 
 def _check_types(values: Sequence[object], kind: type) -> None:

@@ -25,7 +25,7 @@ from st_biomed.modules.name_vectors import NameVectors
 from st_biomed.modules.residual_feed_forward import DROPOUT, ResidualFeedForward
 from st_biomed.release.card import BiomedCard
 from st_biomed.settings.checks import COUNT, WEIGHT, about, one_of, within
-from st_biomed.training_data.few_shot import AMBIGUOUS, FewShotSplit, few_shot_names
+from st_biomed.training_data.few_shot import AMBIGUOUS, FewShotSplit, distinct_names, few_shot_names
 
 PROTOTYPES = ("training", "all")
 _NOT_USED: dict[str, Any] = {"save_strategy": "no", "eval_strategy": "no", "load_best_model_at_end": False}
@@ -133,7 +133,8 @@ def train_stage(
     n = len(split.train)
     prototypes = concept_prototypes(raw[:n], labels[:n])
     if settings.prototypes == "all":
-        prototypes = torch.from_numpy(np.stack([embed(list(concepts[code])).mean(axis=0) for code in split.codes]))
+        names = distinct_names(concepts, settings.ambiguous)
+        prototypes = torch.from_numpy(np.stack([embed(names[code]).mean(axis=0) for code in split.codes]))
     set_seed(seed)
     module = ResidualFeedForward(vectors.shape[1], hidden, settings.dropout)
     table = NameVectors(texts, vectors)

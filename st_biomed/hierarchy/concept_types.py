@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -14,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from st_biomed.csr import CSR
-from st_biomed.errors import InputError, check_several, unknown_name
+from st_biomed.errors import InputError, check_instance, check_several, unknown_name
 from st_biomed.files.delimited import read_table
 from st_biomed.readers.umls.type_groups import TYPE_GROUPS
 
@@ -53,7 +54,7 @@ class ConceptTypes:
             codes: Code of each concept, ``[C]``; by default its index in the list.
 
         Raises:
-            InputError: A string in place of a list, or a different number of codes.
+            InputError: A string in place of a list, a different number of codes, or a code that is there twice.
         """
         for i, names in enumerate(types):
             if isinstance(names, str):
@@ -61,6 +62,9 @@ class ConceptTypes:
         codes = [str(i) for i in range(len(types))] if codes is None else codes
         if len(codes) != len(types):
             raise InputError(f"codes: expected one for each of {len(types):,} lists, found {len(codes):,}")
+        if len(set(codes)) < len(codes):
+            twice = next(code for code, n in Counter(codes).items() if n > 1)
+            raise InputError(f"codes: {twice!r} is there twice, expected one list for each concept")
         column = {name: i for i, name in enumerate(dict.fromkeys(chain.from_iterable(types)))}
         concept = np.repeat(np.arange(len(types)), [len(names) for names in types])
         kind = np.array([column[name] for name in chain.from_iterable(types)], dtype=np.int64)
@@ -159,9 +163,8 @@ class ConceptTypes:
         row = {code: i for i, code in enumerate(self.codes)}
         places = np.array([row.get(code, -1) for code in codes], dtype=np.int64)
         if not (known := np.flatnonzero(places >= 0)).size:
-            raise InputError(
-                f"types: none of {len(codes):,} codes has one; codes with types look like {self.codes[0]!r}"
-            )
+            example = f"; codes with types look like {self.codes[0]!r}" if len(self.codes) else ""
+            raise InputError(f"types: none of {len(codes):,} codes has one{example}")
 
         def taken(table: CSR) -> CSR:
             position, kind = table.take(places[known])
@@ -196,6 +199,10 @@ class ConceptTypes:
         check_several("only_types", only_types, "types")
         if isinstance(groups, str) and groups not in TYPE_GROUPS:
             raise unknown_name("groups of types", groups, TYPE_GROUPS)
+        if groups is not None and not isinstance(groups, str):
+            check_instance("groups", groups, Mapping)
+            for name, members in groups.items():
+                check_several(f"group {name!r}", members, "types")
         chosen = replace(self, types=self.last) if last_type_only else self
         if groups is not None:
             chosen = chosen._grouped(TYPE_GROUPS[groups] if isinstance(groups, str) else groups)

@@ -107,13 +107,17 @@ def levels_of(
         far: The level of unrelated concepts.
 
     Raises:
-        InputError: An unknown kinship, or kinships in an impossible order.
+        InputError: An unknown kinship, one that is there twice, a level without one, or kinships in an impossible order.
     """
+    steps_of = [ancestor_steps(level) for level in kinships]
+    stated = [step for level in steps_of for step in level]
+    if not all(steps_of) or len(set(stated)) < len(stated):
+        raise InputError(f"levels must have a kinship each, and each kinship once, found {list(kinships)!r}")
     levels: list[list[Level]] = [[] for _ in range(1, far)]
     for distance_type, sources in distance_types.items():
         own = graph if sources is None else _graph_of(terminology, sources)
         if distance_type == "sibling_parent":
-            steps = [ancestor_steps(level) for level in kinships]
+            steps = steps_of
             check_order(steps)
         elif distance_type == "hops":
             steps = [[(i, hops - i) for i in range(hops // 2 + 1)] for hops in range(1, far)]

@@ -171,6 +171,7 @@ class Hierarchy:
         if self.level_function is None:
             return distance
         changed = self.level_function(self._pairs(labels_a, labels_b, distance))
+        check_instance("the result of level_function", changed, type(distance))
         signed = changed.dtype.is_signed and not changed.is_floating_point() and not changed.is_complex()
         if changed.shape != distance.shape or not signed:
             raise InputError(

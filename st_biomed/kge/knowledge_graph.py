@@ -104,9 +104,18 @@ class KnowledgeGraph:
 
     @classmethod
     def open(cls, name: str | Path, options: TripleOptions = PAPER, **split: Any) -> KnowledgeGraph:
-        """A saved graph, or the graph of a source for :meth:`Terminology.open`."""
+        """A saved graph, or the graph of a source for :meth:`Terminology.open`.
+
+        Raises:
+            InputError: As in :meth:`load` and :meth:`from_terminology`, or arguments for a graph that is saved already.
+        """
         finish_replacement(name)
         if (Path(name) / HEADER).is_file():
+            if options != PAPER or split:
+                given = ", ".join(["options"] * (options != PAPER) + list(split))
+                raise InputError(
+                    f"{name}: is a saved graph, which {given} cannot change; build it anew from its terminology"
+                )
             return cls.load(name)
         return cls.from_terminology(Terminology.open(name), options, **split)
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from st_biomed.errors import InputError, check_integer
+from st_biomed.errors import InputError, check_integer, shown
+from st_biomed.settings.declared_types import fits
 
 SHARES = (0.9, 0.04, 0.06)
 """Shares of train, valid and test: "We then use 90%/6%/4% training/test/validation split ratio" (Italian paper, 3.1)."""
@@ -34,6 +35,8 @@ def split_triples(
         InputError: Not three valid shares, no share for training, or a seed below 0.
     """
     check_integer("seed", seed, 0)
+    if isinstance(shares, str) or not fits(shares, Sequence[float]):
+        raise InputError(f"shares: expected three numbers, found {shown(shares)}")
     if len(shares) != 3 or min(shares) < 0 or shares[0] <= 0 or not math.isclose(sum(shares), 1):
         raise InputError(
             f"shares: expected those of train, valid and test, which add up to 1, found {', '.join(map(str, shares))}"

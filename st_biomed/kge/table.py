@@ -109,6 +109,8 @@ class KGETable:
         Raises:
             InputError: No text of the terminology has a row.
         """
+        if not terminology.n_concepts:
+            raise InputError("no concept of the terminology has a vector: it has no concept")
         concepts = terminology.text_concepts
         of_concept = self.rows(terminology.codes)
         alone = concepts.counts == 1

@@ -38,7 +38,8 @@ def train_kge(
     """Train a graph embedding, and return the weights with the best filtered MRR on validation triples.
 
     On a CPU, equal settings give equal weights, and a resumed run gives the same result as an uninterrupted
-    one of as many epochs; after more epochs than the first run had, its last measurement may be one more.
+    one of as many epochs. After more epochs than the first run had, the measurement at that run's end may be one more, and
+    counts like the others.
 
     Args:
         graph: Triples for training, validation and test.
@@ -206,7 +207,7 @@ class _TrainingState:
         """Go on from a checkpoint.
 
         Raises:
-            InputError: It is damaged, or of another graph or other settings.
+            InputError: It is damaged, of another graph or other settings, or has more epochs than are asked for.
         """
         try:
             with ZipFile(path) as file:  # torch does not look at the checksums that it writes
@@ -220,6 +221,8 @@ class _TrainingState:
         for name, value in self._about().items():
             if about.get(name) != value:
                 raise InputError(f"{path}: belongs to a run with {name} {about.get(name)!r}, found {value!r}")
+        if numbers["done"] > self.settings.epochs:
+            raise InputError(f"{path}: has {numbers['done']} epochs already, found epochs {self.settings.epochs}")
         self.model.load_state_dict(state["model"])
         self.epochs.load_optimizer_states(state["optimizers"])
         self.best, self.history = state["best"], state["history"]

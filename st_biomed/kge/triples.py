@@ -55,6 +55,9 @@ class TripleOptions(NamedTuple):
             raise InputError("relations and parents: one of them is needed for a graph, found neither")
         check_value("least_triples", self.least_triples, COUNT)
         check_value("mirror_share", self.mirror_share, within("(0, 1]"))
+        for pair in self.inverses:
+            if isinstance(pair, str) or len(pair) != 2:
+                raise InputError(f"inverses: expected pairs of relations, found {pair!r}")
         turned = [inverse for _, inverse in self.inverses]
         for name, inverse in self.inverses:
             if name == inverse:

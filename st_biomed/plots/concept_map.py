@@ -63,7 +63,16 @@ def draw_names(
 
 
 def lay_out(vectors: np.ndarray, *, perplexity: float = 15.0, seed: int = 0) -> np.ndarray:
-    """t-SNE of unit vectors, ``[N, D]`` to ``[N, 2]`` (van der Maaten and Hinton 2008)."""
+    """t-SNE of unit vectors, ``[N, D]`` to ``[N, 2]`` (van der Maaten and Hinton 2008).
+
+    Raises:
+        InputError: Vectors of one dimension, that are not finite, or all in one direction.
+    """
+    vectors = np.asarray(vectors)
+    if vectors.ndim != 2 or vectors.shape[1] < 2 or not np.isfinite(vectors).all():
+        raise InputError(f"vectors: expected finite numbers [N, D] with D from 2, found shape {list(vectors.shape)}")
+    if len(np.unique(unit_rows(vectors).astype(np.float32), axis=0)) < 2:  # the library would crash
+        raise InputError(f"vectors: all {len(vectors)} have one direction, expected two or more")
     perplexity = min(perplexity, (len(vectors) - 1) / 3)
     return TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(unit_rows(vectors))
 
@@ -78,7 +87,12 @@ def concept_map(
         terminology: Where the names come from.
         models: Title of the panel to the way to embed.
         names: What is drawn, see :func:`draw_names`.
+
+    Raises:
+        InputError: No model, or vectors that :func:`lay_out` refuses.
     """
+    if not models:
+        raise InputError("models: expected one or more, found none")
     from matplotlib import colormaps
 
     strings = [terminology.strings[text] for text in names.texts]

@@ -132,7 +132,7 @@ def _dots(axis: Axes, layout: Sequence[_Row], rows: Rows, *, named: bool) -> Non
         axis.errorbar(
             row["difference"],
             place[row["benchmark"]],
-            xerr=[[row["difference"] - row["low"]], [row["high"] - row["difference"]]],
+            xerr=[[max(0.0, row["difference"] - row["low"])], [max(0.0, row["high"] - row["difference"])]],
             markersize=6,
             linewidth=1.2,
             capsize=2,

@@ -142,7 +142,7 @@ def _dots(
         axis.errorbar(
             of_model[:, 0],
             [i + (m - (len(models) - 1) / 2) * step for i, _ in places],
-            xerr=np.abs(of_model[:, 1:] - of_model[:, :1]).T,
+            xerr=np.maximum(0, (of_model[:, 1:] - of_model[:, :1]) * [-1, 1]).T,
             fmt=MARKERS[m % len(MARKERS)],
             color=COLORS[m % len(COLORS)],
             markersize=5,

@@ -30,6 +30,8 @@ def tree_curves(path: str | Path, units: Mapping[str, Units], *, curve: str = "r
     check_name("curve", curve, CURVES)
     _check_tree(units)
     distances = sorted({int(d) for model_units in units.values() for d in model_units.rows[:, 1]})
+    if len(distances) < 2:
+        raise InputError(f"units: expected pairs at two distances or more, found {len(distances)}")
     duels = list(combinations(distances, 2))
     titles = [f"distance {i} against {j}" for i, j in duels]
     with panels(path, titles, columns=3, size=(4, 3.5 + LEGEND_ROW * len(units)), shared=True) as axes:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from st_biomed.errors import InputError
-from st_biomed.evaluators.embedders import Embed
+from st_biomed.evaluators.embedders import Embed, check_finite
 from st_biomed.losses.miners import Miner
 from st_biomed.losses.similarity import cosine_matrix, unit_rows
 from st_biomed.plots.canvas import LEGEND_ROW, legend_below, panels
@@ -56,7 +56,7 @@ def pair_cosines(
         Sampled and mined pairs.
 
     Raises:
-        InputError: ``n_batches`` below 1, or too few synonyms for a batch.
+        InputError: ``n_batches`` below 1, too few synonyms for a batch, or vectors that are not finite.
     """
     if n_batches < 1:
         raise InputError(f"n_batches must be at least 1, found {n_batches}")
@@ -64,7 +64,10 @@ def pair_cosines(
     lookup, counts = ConceptLookup(terminology), np.zeros((2, 2, len(_BINS) - 1), dtype=np.int64)
     for _, rows in zip(range(n_batches), sampler):
         labels = torch.tensor(rows)
-        vectors = torch.as_tensor(np.asarray(embed([terminology.strings[row] for row in rows]), dtype=np.float32))
+        texts = [terminology.strings[row] for row in rows]
+        found = np.asarray(embed(texts), dtype=np.float32)
+        check_finite(texts, found)  # a histogram would leave them out
+        vectors = torch.as_tensor(found)
         cosines = cosine_matrix(unit_rows(vectors))
         same = lookup.same_concept(labels, labels)
         apart = ~torch.eye(len(rows), dtype=torch.bool) & ~lookup.same_text(labels, labels)

@@ -17,6 +17,7 @@ from st_biomed.samplers.batch_factories import TerminologyBatches, cached_termin
 from st_biomed.samplers.groups import PartnerGroups
 from st_biomed.samplers.named_functions import function_name, function_named
 from st_biomed.samplers.rows import NameRows
+from st_biomed.settings.checks import LARGEST
 from st_biomed.terminology import Terminology
 
 if TYPE_CHECKING:
@@ -62,6 +63,8 @@ class HierarchyPlan:
             check_instance("anchor_repeats", self.anchor_repeats, Mapping)
             for repeats in self.anchor_repeats.values():
                 check_integer("anchor_repeats", repeats)
+                if repeats > LARGEST:
+                    raise InputError(f"anchor_repeats must be at most {LARGEST}, found {repeats}")
 
 
 class HierarchyBatchSampler(EpochBatchSampler):

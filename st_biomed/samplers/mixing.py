@@ -140,7 +140,10 @@ def _positive(shares: Sequence[float]) -> bool:
 
 
 def _shared_out(blocks: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """As many blocks as there are, shared out by the weights of the datasets with largest remainders."""
+    """As many blocks as there are, shared out by the weights of the datasets with largest remainders.
+
+    A dataset with a block has at least one; where small datasets need that, there are more blocks than before.
+    """
     weight = np.where(blocks > 0, weights, 0.0)
     exact = weight / weight.sum() * blocks.sum()
     shares = np.where(blocks > 0, np.maximum(1, np.floor(exact)), 0).astype(np.int64)

@@ -55,7 +55,7 @@ class PartnerArguments:
         numbers = {}
         for pair in self.anchor_repeats if self.anchor_repeats != ["none"] else ():
             source, equals, number = pair.partition("=")
-            if not (source and equals and number.isdecimal() and 0 < int(number[:10]) <= LARGEST):
+            if not (source and equals and number.isdecimal() and 0 < int(number[:11]) <= LARGEST):
                 raise InputError(f"anchor_repeats must have the form SOURCE=N with N from 1, found {pair!r}")
             numbers[source] = int(number)
         return numbers

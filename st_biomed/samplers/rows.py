@@ -27,6 +27,8 @@ class _LabelRows:
     """
 
     def __init__(self, labels: np.ndarray, n_labels: int, what: str) -> None:
+        if labels.dtype.kind not in "iu":
+            raise InputError(f"labels of {what} must be integers in every row, found {labels.dtype}")
         if len(labels) and (labels.min() < 0 or labels.max() >= n_labels):
             raise InputError(
                 f"labels of {what} must be from 0 to {n_labels - 1}, found {labels.min()} to {labels.max()}"

@@ -106,5 +106,5 @@ def labels_of(dataset: Dataset) -> np.ndarray:
     """The label column, int64 ``[N]`` or ``[N, n]``, without any format or transform of the dataset."""
     column = dataset.select_columns(LABEL).with_format("arrow")[:][LABEL]
     if isinstance(column.type, pa.FixedSizeListType):
-        return column.combine_chunks().flatten().to_numpy().reshape(len(column), -1)
+        return column.combine_chunks().flatten().to_numpy().reshape(len(column), column.type.list_size)
     return column.to_numpy()

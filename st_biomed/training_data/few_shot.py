@@ -61,7 +61,7 @@ def few_shot_names(
     if len(concepts) < 2:
         raise InputError(f"concepts must be at least two, found {len(concepts)}")
     tally = Tally()
-    pools = _pools(concepts, ambiguous, tally)
+    pools = distinct_names(concepts, ambiguous, tally)
     drawn = [_draw(code, pool, shots, seed, label) for label, (code, pool) in enumerate(pools.items())]
     kept = 2 * shots * len(drawn)
     tally.keep(kept)
@@ -74,8 +74,19 @@ def few_shot_names(
     )
 
 
-def _pools(concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally) -> dict[str, list[str]]:
-    """The names of each concept that may be drawn, sorted, equal ones once."""
+def distinct_names(
+    concepts: Mapping[str, Sequence[str]], ambiguous: str, tally: Tally | None = None
+) -> dict[str, list[str]]:
+    """The names of each concept that may be drawn, sorted, equal ones once.
+
+    Args:
+        concepts, ambiguous: As of :func:`few_shot_names`.
+        tally: Counts what is left out.
+
+    Raises:
+        InputError: A concept without names, or a name that is empty or under two concepts.
+    """
+    tally = Tally() if tally is None else tally
     pools: dict[str, dict[str, str]] = {}
     owner: dict[str, str] = {}
     shared: set[str] = set()

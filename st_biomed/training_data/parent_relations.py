@@ -31,7 +31,7 @@ def with_parent_relations(terminology: Terminology, sources: Sequence[str]) -> T
         return terminology
     kept = rows_of_sources(terminology, "parents", "child", sources, "source of relation_parents")
     parents, relations = terminology.parents.filter(pa.array(kept)), terminology.relations
-    named = pa.array(terminology.has_name)
+    named, n_stated = pa.array(terminology.has_name), parents.num_rows
     for end in ("child", "parent"):
         parents = parents.filter(pc.take(named, parents[end]))
     added = [
@@ -49,7 +49,9 @@ def with_parent_relations(terminology: Terminology, sources: Sequence[str]) -> T
     rows = pa.concat_tables([table.select(list(columns)).cast(pa.schema(columns)) for table in (relations, *added)])
     distinct = rows.group_by(list(columns)).aggregate([]).sort_by([(name, "ascending") for name in columns])
     tally = Tally()
-    tally.read(rows.num_rows)
+    nameless = len(PARENT_RELATIONS) * (n_stated - parents.num_rows)
+    tally.read(rows.num_rows + nameless)
+    tally.drop("parents of a concept without a name", nameless)
     tally.drop("parents that are relations already", rows.num_rows - distinct.num_rows)
     tally.keep(distinct.num_rows)
     for place, name in enumerate(columns):

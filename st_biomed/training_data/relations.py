@@ -86,6 +86,8 @@ def relation_pairs(
         drawn = _draw_names(rng, terminology, head[chosen], tail[chosen], names_per_pair)
         for column, values in zip((texts_a, texts_b, labels), drawn):
             column.append(values)
+    if not sum(map(len, labels)):
+        raise InputError(f"relations: no pair of concepts with names that differ is left ({tally})")
     texts = terminology.texts["text"]
     table = pa.table(
         {

@@ -32,3 +32,5 @@ def test_nearest_first_before_and_after_in_their_columns():
 
 def test_equal_names_keep_their_order():
     assert nearest_rows(np.array([1.0, 0]), np.array([[2.0, 0], [0, 1], [1, 0]])).tolist() == [0, 2, 1]
+    direction = np.random.default_rng(0).normal(size=768)
+    assert nearest_rows(direction, np.tile(direction, (7, 1))).tolist() == list(range(7)), "sums of another order"

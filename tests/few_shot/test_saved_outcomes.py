@@ -69,6 +69,13 @@ def test_cells_of_other_settings_or_the_same_draw_are_refused(cells: list[Path],
     rate = saved(tmp_path / "4.json", [run_of(1, 2, 0.6, 0.1)], learning_rate=0.1)
     with pytest.raises(InputError, match=r"4.json: differs from .*0.json in learning_rate"):
         merged_outcomes([cells[0], rate])
+    base = saved(tmp_path / "5.json", [run_of(1, 2, 0.6, 0.1)])
+    base.write_text(base.read_text("utf-8").replace('{"pairs_spearman": 0.5}', '{"pairs_spearman": 0.9}'), "utf-8")
+    content = json.loads(base.read_text("utf-8"))
+    content["base"]["pairs"]["pairs_spearman"] = 0.9
+    base.write_text(json.dumps(content), "utf-8")
+    with pytest.raises(InputError, match=r"5.json: differs from .*0.json in the base figure of pairs_pairs_spearman"):
+        merged_outcomes([cells[0], base])
     with pytest.raises(InputError, match=r"A → B, 1 names, seed 0 is in two files"):
         merged_outcomes([cells[0], saved(tmp_path / "3.json", [replace(run_of(1, 0, 0.6, 0.03))])])
     with pytest.raises(InputError, match="expected at least one results.json"):
@@ -98,6 +105,9 @@ DAMAGES = {
     "a seed in words": lambda content: content["runs"][0].update(seed="zero"),
     "a result in words": lambda content: content["runs"][0]["results"]["pairs"].update(pairs_spearman="good"),
     "no figure of the input": lambda content: content["base"].clear(),
+    "no run": lambda content: content["runs"].clear(),
+    "a difference in words": lambda content: content["runs"][0]["tests"]["pairs"].update(difference="large"),
+    "half a unit": lambda content: content["runs"][0]["tests"]["pairs"].update(n=1.5),
     "no label": lambda content: content["labels"].clear(),
 }
 

@@ -50,8 +50,13 @@ def test_it_learns_on_vectors_of_length_1_and_grounds_in_means_of_raw_ones(argum
     names = stage.loss.names
     np.testing.assert_allclose(names.vectors, rows / np.linalg.norm(rows, axis=1, keepdims=True), atol=1e-6)
     np.testing.assert_allclose(names.prototypes, rows.reshape(3, 3, 5).mean(1), atol=1e-5)
+    expected = [embed(names).mean(0) for names in CONCEPTS.values()]
     of_all = stage_of(arguments, prototypes="all").loss.names.prototypes
-    np.testing.assert_allclose(of_all, [embed(names).mean(0) for names in CONCEPTS.values()], atol=1e-5)
+    np.testing.assert_allclose(of_all, expected, atol=1e-5)
+    of_two = {code: [*names, " Both", "both "] for code, names in CONCEPTS.items()}
+    settings = StageSettings(prototypes="all", ambiguous="drop")
+    dropped = train_stage(embed, of_two, shots=3, hidden=20, settings=settings, training=arguments)
+    np.testing.assert_allclose(dropped.loss.names.prototypes, expected, atol=1e-5)
 
 
 def test_it_is_trained_and_left_in_evaluation_mode(arguments):

@@ -119,6 +119,10 @@ def test_lists_may_be_empty_and_are_numbered():
         ConceptTypes.from_lists([["a"], "gland"])
     with pytest.raises(InputError, match="one for each of 1 lists, found 2"):
         ConceptTypes.from_lists([["a"]], ["Z:1", "Z:2"])
+    with pytest.raises(InputError, match="codes: 'Z:1' is there twice, expected one list for each concept"):
+        ConceptTypes.from_lists([["a"], ["b"]], ["Z:1", "Z:1"])
+    with pytest.raises(InputError, match="types: none of 1 codes has one$"):
+        ConceptTypes.from_lists([]).for_codes(["Z:1"])
 
 
 # ---------------------------------------------------------------------- a part of the types
@@ -185,6 +189,8 @@ def test_only_some_types_and_those_of_enough_concepts_stay(caplog: pytest.LogCap
         ({"only_types": []}, "none is left with 1 concepts or more, of gland"),
         ({"least_concepts": 0}, "least_concepts must be at least 1, found 0"),
         ({"least_concepts": 3}, "none is left with 3 concepts or more, of gland, T047"),
+        ({"groups": {"x": "T047"}}, "group 'x': expected a list of types, found 'T047'"),
+        ({"groups": ["gland"]}, "groups must be a Mapping, found list"),
         ({"groups": {"x": ["y"]}}, "none is left with 1 concepts or more, of gland, T047"),
     ],
 )

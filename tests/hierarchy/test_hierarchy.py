@@ -258,6 +258,12 @@ def test_a_cycle_is_named():
     ("arguments", "message"),
     [
         ({"distance": "hop"}, r"unknown distance 'hop'.*did you mean 'hops'"),
+        (
+            {"levels": ((), "sibling")},
+            r"levels must have a kinship each, and each kinship once, found \[\(\), 'sibling'\]",
+        ),
+        ({"levels": ("sibling", "sibling", "parent_child")}, "levels must have a kinship each, and each kinship once"),
+        ({"distance": "hops", "levels": ("nonsense",)}, "unknown kinship 'nonsense'"),
         ({"levels": ("siblings",)}, r"unknown kinship 'siblings'.*did you mean 'sibling'"),
         ({"levels": ("cousin", "sibling")}, "'cousin' contains 'sibling', which must be at a nearer level"),
         ({"max_distance": 4}, r"follows from levels \(3\).*found 4"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -67,6 +68,13 @@ def test_levels_are_integers_that_can_hold_the_mask(dtype):
     hierarchy = Hierarchy(TOY, level_function=lambda pairs: (pairs.distance > 1).to(dtype))
     with pytest.raises(InputError, match=rf"must give signed integers \[9, 9\], found {dtype} \[9, 9\]"):
         hierarchy.distance(labels, labels)
+
+
+@pytest.mark.parametrize(("changed", "kind"), [(None, "NoneType"), (np.zeros((9, 9), dtype=np.int8), "ndarray")])
+def test_levels_are_a_tensor(changed, kind: str):
+    hierarchy = Hierarchy(TOY, level_function=lambda pairs: changed)
+    with pytest.raises(InputError, match=f"the result of level_function must be a Tensor, found {kind}"):
+        hierarchy.distance(torch.arange(9), torch.arange(9))
 
 
 @pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])

@@ -75,6 +75,12 @@ def test_shares_that_do_not_add_up_are_refused(shares: tuple[float, ...]):
         split_triples(np.array([[0, 0, 1]]), shares)
 
 
+@pytest.mark.parametrize("shares", [("a", 1, 2), 0.5, "abc"])
+def test_shares_are_numbers(shares: object):
+    with pytest.raises(InputError, match="shares: expected three numbers, found"):
+        split_triples(np.array([[0, 0, 1]]), shares)
+
+
 # ---------------------------------------------------------------------- graphs
 
 
@@ -108,6 +114,9 @@ def test_a_graph_is_saved_and_loaded(tmp_path: Path):
     assert (again.entities, again.relations, again.terminology) == (graph.entities, graph.relations, graph.terminology)
     assert all(np.array_equal(again.parts[part], graph.parts[part]) for part in graph.parts)
     assert again.digest == graph.digest and again.report == graph.report
+    for options in ({"options": TripleOptions(least_triples=150)}, {"seed": 7}, {"shares": (1, 2, 3)}):
+        with pytest.raises(InputError, match=f"is a saved graph, which {next(iter(options))} cannot change"):
+            KnowledgeGraph.open(tmp_path / "graph", **options)
     assert "relation adjacent_to: rare (6 of at least 150 triples)" in graph.report
     assert dataclasses.replace(graph, train=graph.train[::-1]).digest != graph.digest
 

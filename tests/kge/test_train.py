@@ -82,6 +82,8 @@ def test_a_resumed_run_ends_as_the_unbroken_one(
     assert [line.split(",")[0] for line in lines[1:]] == [f"complex: epoch {epoch}" for epoch in (4, 5, 6)]
     done = train_kge(wheel(), settings, device="cpu", folder=tmp_path, resume=True)
     assert done.table.digest == whole.table.digest
+    with pytest.raises(InputError, match="checkpoint.*: has 6 epochs already, found epochs 2"):
+        train_kge(wheel(), replace(settings, epochs=2), device="cpu", folder=tmp_path, resume=True)
 
 
 def test_rows_updated_alone_learn_as_whole_tables_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -156,6 +156,8 @@ def test_a_naive_reading_gives_the_same_graph():
         (TripleOptions(least_triples=0), "least_triples must be at least 1, found 0"),
         (TripleOptions(mirror_share=0), "mirror_share must be above 0 and at most 1, found 0"),
         (TripleOptions(inverses=[("part_of", "has_prt")]), "unknown relation among the inverses 'has_prt'"),
+        (TripleOptions(inverses=[("part_of",)]), r"inverses: expected pairs of relations, found \('part_of',\)"),
+        (TripleOptions(inverses=["ab"]), "inverses: expected pairs of relations, found 'ab'"),
         (TripleOptions(inverses=[("part_of", "part_of")]), "'part_of' cannot be its own inverse"),
         (TripleOptions(inverses=[("a", "b"), ("b", "a")]), "is an inverse or has inverses, found 'a' as both"),
         (TripleOptions(inverses=[("a", "b"), ("b", "c")]), "is an inverse or has inverses, found 'b' as both"),

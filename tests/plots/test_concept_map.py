@@ -71,3 +71,23 @@ def test_a_picture_is_a_png_and_needs_the_library(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"pip install 'st-biomed\[viz\]'"):
         check_picture(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        (np.ones((4, 4)), "all 4 have one direction, expected two or more"),
+        (np.arange(1.0, 5)[:, None] * np.ones(4), "all 4 have one direction"),
+        (np.full((4, 4), np.nan), "expected finite numbers"),
+        (np.ones((4, 1)), r"with D from 2, found shape \[4, 1\]"),
+    ],
+)
+def test_vectors_that_cannot_be_laid_out_are_refused(vectors: np.ndarray, message: str):
+    """Catches the end of the process: the library divides by 0, and crashes."""
+    with pytest.raises(InputError, match=message):
+        lay_out(vectors)
+
+
+def test_a_map_needs_a_model(tmp_path: Path):
+    with pytest.raises(InputError, match="models: expected one or more, found none"):
+        concept_map(tmp_path / "c.png", TERMINOLOGY, {}, draw_names(TERMINOLOGY, n_concepts=2, names_per_concept=2))

@@ -105,6 +105,12 @@ def test_dots_and_intervals_are_where_the_figures_are(tmp_path: Path, monkeypatc
     assert drawn[0][2] == [[pytest.approx(0.05)], [pytest.approx(0.07)]]
 
 
+def test_an_interval_may_end_before_the_difference(tmp_path: Path):
+    """Catches an error of the library, where all units differ alike and the interval is a point, but for rounding."""
+    rows = [row("above", "gained", low=0.1 + 1e-12, high=0.2), row("below", "gained", low=0.0, high=0.1 - 1e-12)]
+    assert n_panels(difference_chart(tmp_path / "a.svg", [card("mine", *rows)])) == 1
+
+
 @pytest.mark.long
 def test_each_model_and_scale_has_its_panel(tmp_path: Path):
     """Would catch accuracies pressed into a line by an MCSM."""

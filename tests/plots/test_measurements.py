@@ -56,6 +56,10 @@ def test_every_model_and_duel_is_named(tmp_path: Path):
             lambda path: tree_curves(path, {"x": Units("pair", np.ones((3, 2)), "spearman")}),
             "found those of a spearman",
         ),
+        (
+            lambda path: tree_curves(path, {"x": Units("pair", np.array([[0.5, 1], [0.2, 1]]), "mean_auc")}),
+            "expected pairs at two distances or more, found 1",
+        ),
         (lambda path: distance_histograms(path, {}), "nothing to draw"),
     ],
 )

@@ -57,3 +57,9 @@ def test_the_picture_is_drawn_even_where_nothing_was_mined(tmp_path: Path):
 def test_no_batch_is_refused():
     with pytest.raises(InputError, match="n_batches must be at least 1, found 0"):
         pair_cosines(TOY, embed, TripletMarginMiner(0.2), n_batches=0)
+
+
+def test_vectors_that_are_no_numbers_are_not_left_out():
+    """Catches a diverged model whose pairs vanish, since a histogram ignores NaN."""
+    with pytest.raises(InputError, match="embeddings: 12 of 12 vectors hold NaN or infinity"):
+        pair_cosines(TOY, lambda texts: np.full((len(texts), 6), np.nan), TripletMarginMiner(0.2), batch_size=12)

@@ -237,6 +237,7 @@ STRINGS = "code,string\n" + "".join(f"{code},name {code}\n" for code in CODES)
         ),
         (["--max_distance", "5"], "max_distance follows from levels .3. for sibling_parent, found 5"),
         (["--synonym_sources", "all", "TOY"], "unknown synonym source 'all': allowed are 'TOY'"),
+        (["--anchor_repeats", "PHECODE=10000000000"], "must have the form SOURCE=N with N from 1, found 'PHECODE=1"),
         (["--anchor_repeats", "PHECODE:70"], "must have the form SOURCE=N with N from 1, found 'PHECODE:70'"),
         (["--anchor_repeats", "PHECODE=70"], "source of anchor_repeats 'PHECODE'"),
         (["--push_to_hub", "true"], "push_to_hub must be the repository, owner/name, found 'true'"),

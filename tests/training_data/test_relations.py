@@ -269,3 +269,12 @@ def test_labels_of_another_terminology_are_refused():
 def test_it_is_a_concept_lookup():
     """Would catch a loss that refuses it."""
     assert isinstance(RelationLookup(RELATED), ConceptLookup)
+
+
+def test_pairs_of_one_name_are_no_dataset():
+    """Catches an error of numpy where every pair of concepts has a name in common."""
+    terms = Terminology.from_records(
+        [Term("X:1", "flumpa"), Term("X:2", "flumpa"), Relation("X:1", "causes", "X:2")], SourceInfo("X", "X")
+    )
+    with pytest.raises(InputError, match=r"relations: no pair of concepts with names that differ is left \("):
+        relation_pairs(terms)
