@@ -42,6 +42,7 @@ from st_biomed.kge.trained import FIGURES, OWN
 from st_biomed.kge.triples import LEAST_TRIPLES, MIRROR_SHARE, TripleOptions, parse_inverses
 from st_biomed.settings.checks import COUNT, PATH, about, one_of, within
 from st_biomed.settings.devices import DEVICE
+from st_biomed.settings.origins import later
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.encoder_run import read_terminology
@@ -101,7 +102,8 @@ def train(recipe: KGEArguments, settings: KGESettings) -> None:
     """Train all models into one folder, which is replaced at the end; earlier models that are not trained again stay."""
     if recipe.smoke:
         settings = replace(settings, epochs=min(settings.epochs, 2))
-    models = recipe.models or [settings.model]
+    # a later --model replaces the models of a configuration
+    models = [settings.model] if later(recipe, "models", ("model",)) else recipe.models or [settings.model]
     folder = Path(recipe.output_dir)
     benchmarks = chosen_benchmarks(recipe.benchmarks)
     for name in models:

@@ -16,6 +16,7 @@ from typer.models import OptionInfo, ParameterInfo
 from st_biomed.encoder.foreign_code import FLAG_HELP
 from st_biomed.errors import InputError, disk_error, print_error, shown
 from st_biomed.settings.checks import FOLDER, PATH, SEED, Check, check_value
+from st_biomed.settings.keyword_options import listed
 
 
 def _no_device(name: str, value: str) -> str | None:
@@ -146,3 +147,18 @@ def _one_line() -> Iterator[None]:
         return
     print_error(mistake)
     raise typer.Exit(2)
+
+
+def conditions_of(**values: str | None) -> dict[str, Any]:
+    """The members of the options of lists that are given, by name.
+
+    Raises:
+        InputError: An option is given without a value, e.g. by an unset variable: it would restrict nothing.
+    """
+    conditions: dict[str, Any] = {}
+    for name, value in values.items():
+        if value is not None:
+            conditions[name] = listed(f"--{name}", value)
+            if not conditions[name]:
+                raise InputError(f"--{name}: is empty, expected one or more, or leave it out")
+    return conditions

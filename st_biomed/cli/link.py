@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from st_biomed.cli._options import Device, TrustRemoteCode
+from st_biomed.cli._options import Device, TrustRemoteCode, conditions_of
 from st_biomed.cli.mentions import COVERAGE
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, PATH, within
@@ -40,7 +40,9 @@ def run(
     ] = None,
     model: Annotated[str | None, typer.Option(help="The encoder; by default the one recorded in the index.")] = None,
     k: Annotated[int, typer.Option("--concepts", "-k", help="Maximum number of concepts per mention.", min=1)] = 5,
-    types: Annotated[str, typer.Option(help="Return only concepts of these semantic types, e.g. T047,T048.")] = "",
+    types: Annotated[
+        str | None, typer.Option(help="Return only concepts of these semantic types, e.g. T047,T048.")
+    ] = None,
     leaves: Annotated[
         bool,
         typer.Option(
@@ -49,10 +51,10 @@ def run(
     ] = False,
     standard: Annotated[bool, typer.Option("--standard", help="Return only standard concepts of OMOP.")] = False,
     below: Annotated[
-        str, typer.Option(help="Return only these concepts and those below them, e.g. ICD10CM:E08-E13.")
-    ] = "",
-    sources: Annotated[str, typer.Option(help="Match only names of these sources, e.g. ICD10CM,MSH.")] = "",
-    languages: Annotated[str, typer.Option(help="Match only names in these languages, e.g. en,it.")] = "",
+        str | None, typer.Option(help="Return only these concepts and those below them, e.g. ICD10CM:E08-E13.")
+    ] = None,
+    sources: Annotated[str | None, typer.Option(help="Match only names of these sources, e.g. ICD10CM,MSH.")] = None,
+    languages: Annotated[str | None, typer.Option(help="Match only names in these languages, e.g. en,it.")] = None,
     threshold: Annotated[
         float | None,
         typer.Option(help="Minimum score (cosines are from -1 to 1); concepts below it are not returned."),
@@ -141,8 +143,7 @@ def run(
     write_as = files.output_format(output, output_form, read_as)
     _check_formats(read_as, write_as, column, context, encoding, output)
     added = files.added_columns(write_as, prefix)
-    lists = {"types": types, "below": below, "sources": sources, "languages": languages}
-    conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in lists.items() if value}
+    conditions = conditions_of(types=types, below=below, sources=sources, languages=languages)
     conditions.update({name: True for name, value in {"leaves": leaves, "standard": standard}.items() if value})
     counts = _Counts()
     with (

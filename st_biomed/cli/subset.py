@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from st_biomed.cli._options import NewTerminology, Normalize, ReplaceTerminology, TerminologyName, WithoutCycles
+from st_biomed.cli._options import (
+    NewTerminology,
+    Normalize,
+    ReplaceTerminology,
+    TerminologyName,
+    WithoutCycles,
+    conditions_of,
+)
 from st_biomed.cli.read import echo_definitions, tally_table
 from st_biomed.errors import InputError
 from st_biomed.settings.checks import check_value, one_of
@@ -16,10 +23,12 @@ from st_biomed.settings.checks import check_value, one_of
 def run(
     terminology: TerminologyName,
     output: NewTerminology,
-    sources: Annotated[str, typer.Option("--sources", help="Sources to keep, e.g. ICD10CM,MSH.")] = "",
-    languages: Annotated[str, typer.Option("--languages", help="Languages to keep, e.g. en,it.")] = "",
-    types: Annotated[str, typer.Option("--types", help="Semantic types to keep, e.g. T047,T048.")] = "",
-    below: Annotated[str, typer.Option("--below", help="Codes of the sub-trees to keep, roots included.")] = "",
+    sources: Annotated[str | None, typer.Option("--sources", help="Sources to keep, e.g. ICD10CM,MSH.")] = None,
+    languages: Annotated[str | None, typer.Option("--languages", help="Languages to keep, e.g. en,it.")] = None,
+    types: Annotated[str | None, typer.Option("--types", help="Semantic types to keep, e.g. T047,T048.")] = None,
+    below: Annotated[
+        str | None, typer.Option("--below", help="Codes of the sub-trees to keep, roots included.")
+    ] = None,
     codes: Annotated[
         Path | None, typer.Option("--codes", help="Text file with the codes to keep, one a line.")
     ] = None,
@@ -31,14 +40,12 @@ def run(
     from st_biomed.files import lock
     from st_biomed.files.delimited import read_lines
     from st_biomed.readers._normalizers import NORMALIZERS
-    from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
     from st_biomed.terminology.normalization import normalized
     from st_biomed.terminology.stages import added_stages
     from st_biomed.terminology.storage import check_folder
 
-    named = {"sources": sources, "languages": languages, "types": types, "below": below}
-    conditions: dict[str, Any] = {name: listed(f"--{name}", value) for name, value in named.items() if value}
+    conditions = conditions_of(sources=sources, languages=languages, types=types, below=below)
     if codes is not None:
         conditions["codes"] = tuple(text.strip() for _, text in read_lines(codes) if text.strip())
     check_value("--normalize", normalize, one_of(*NORMALIZERS, called="normalizer"))

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol, Self, TypeVar, Unpack
 
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, check_name, unknown_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.published_figures import PublishedFigure, read_published
@@ -71,9 +71,10 @@ def family_of(kind: str) -> str:
     """Which of :data:`FAMILIES` a kind of evaluator measures.
 
     Raises:
-        InputError: There is no such kind.
+        InputError: There is no such kind, or its family is not one of them.
     """
     found: str = _settings_module(kind).FAMILY
+    check_name(f"FAMILY of the evaluators {kind!r}", found, FAMILIES)
     return found
 
 

@@ -25,6 +25,8 @@ def clipping(run: RunData) -> str:
     clause = f"clipped to a norm of {limit:g}" if limit > 0 else "not clipped"
     if not norms:
         return f"{clause}; no norm was logged"
+    if len(norms) == len(values) and not any(norms):
+        return f"{clause}; no logged step had a gradient, so that nothing was learned there"
     spread = f"median {median(norms):.4f}, largest {max(norms):.4f}"
     if lost := len(values) - len(norms):
         spread += f", {lost} not finite"

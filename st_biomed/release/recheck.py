@@ -131,7 +131,8 @@ def _how_to_give(folder: Path, missing: TerminologyData, searched: list[str]) ->
     return (
         f"{folder}: names of {', '.join(held)} may not be redistributed, and the terminology with digest "
         f"{missing['digest'][:12]} is not available, so they cannot be searched for: give it with --terminology "
-        f"(once for each source that was merged), or {allow} to publish unsearched"
+        f"(once for each source that was merged; what lies beside the checkpoints is the part that was trained on), or {allow} "
+        f"to publish unsearched"
     )
 
 

@@ -48,6 +48,8 @@ class RecipeParser(HfArgumentParser):
         if "--push_to_hub" in names:
             # The trainer's switch uploads its own folder; in a recipe, the value is the repository of the release.
             options = {"type": str, "default": "", "metavar": "OWNER/NAME", "help": PUSH_TO_HUB}
+        if options.get("action") == "store_false" and names[0].startswith("--no_"):
+            options["help"] = f"as --{names[0].removeprefix('--no_')} false"
         if "choices" in options:
             options["type"] = _choice(options["choices"])
         return super().add_argument(*names, **options)

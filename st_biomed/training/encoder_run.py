@@ -96,6 +96,12 @@ def record_run(
     return record
 
 
+NOTHING_LEARNED = (
+    "warning: the loss of all steps is 0, so nothing was learned: a miner found no pair, or no group has a partner; "
+    "try --miner none, larger batches, or other names"
+)
+
+
 def train_encoder(
     model: SentenceTransformer,
     recipe: EncoderArguments,
@@ -191,6 +197,8 @@ def run_trainer(
         trainer.add_callback(LossWarmupCallback(model, recipe.loss_warmup_steps))
     with eager_attention(model, bf16=training.bf16, max_length=recipe.max_length):
         trainer.train(resume_from_checkpoint=resume_point(training))
+    if trainer.is_world_process_zero() and trainer.state.log_history[-1].get("train_loss") == 0:
+        print(NOTHING_LEARNED)
     if recipe.adapter == "lora":
         merge_lora(model)
     return trainer

@@ -149,6 +149,7 @@ CASES: dict[str, Case] = {
     "a merge into its own input": lambda w: ["merge", w.toy, "toy", "-o", w.toy],
     "a subset of no source": lambda w: ["subset", w.toy, "--sources", "UMLS", "-o", w.out],
     "a subset without a condition": lambda w: ["subset", w.toy, "-o", w.out],
+    "a subset below an empty code": lambda w: ["subset", w.toy, "--below", "", "--sources", "TOY", "-o", w.out],
     "a subset below no code": lambda w: ["subset", w.toy, "--below", "TOY:nowhere", "-o", w.out],
     "a subset of codes in no file": lambda w: ["subset", w.toy, "--codes", w.root / "nowhere", "-o", w.out],
     "a subset of codes nobody has": lambda w: ["subset", w.toy, "--codes", w.file("codes", "X\nY\n"), "-o", w.out],

@@ -266,6 +266,9 @@ def test_mistakes_are_one_line(
     assert "--encoding cp1252: is not used for parquet" in refused("link", index, columns, "--encoding", "cp1252")
     assert "unknown format 'xml'" in refused("link", index, mentions, "--format", "xml")
     assert "no concept has type 'gland'" in refused("link", index, mentions, "--column", "string", "--types", "gland")
+    for condition in ("--types", "--below", "--sources", "--languages"):  # an unset variable would restrict nothing
+        line = refused("link", index, mentions, "--column", "string", condition, "")
+        assert f"{condition}: is empty, expected one or more, or leave it out" in line
     assert "no index.json in it" in refused("link", toy_folder, mentions, "--column", "string")
     assert "already contains an index; choose another folder, or replace it with --overwrite" in refused(
         "index", toy_folder, "--model", "any", "-o", index

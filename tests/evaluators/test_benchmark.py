@@ -224,6 +224,15 @@ def test_every_kind_has_its_line_in_a_scorecard():
     assert {family_of(kind) for kind in evaluator_kinds()} == set(FAMILIES)
 
 
+def test_a_family_that_no_scorecard_has_is_refused(monkeypatch: pytest.MonkeyPatch):
+    """Catches an own kind of benchmark whose scorecard ends in a traceback, after everything was measured."""
+    monkeypatch.setattr("st_biomed.evaluators.tree.settings.FAMILY", "odd ones")
+    with pytest.raises(
+        InputError, match="unknown FAMILY of the evaluators 'tree' 'odd ones': allowed are 'clustering'"
+    ):
+        family_of("tree")
+
+
 def test_what_is_not_in_english_is_a_family_of_its_own(data: Path):
     path = data.parent / "zorb.yaml"
     assert Benchmark.read(path).family == "relatedness"

@@ -108,6 +108,10 @@ def test_other_columns_can_be_named(tmp_path: Path):
             (["a", None, "c"], ["b", "c", float("nan")], [1, 2, 3]),
             "at least three with both terms are needed, found 1",
         ),
+        (
+            (["a", "b", "c"], ["b", "c", "d"], [2, 2, 2]),
+            "scores: all are 2, which no correlation can be measured with",
+        ),
         ((["a", "", "c"], ["b", "c", "d"], [1, 2, 3]), "at least three with both terms are needed, found 2"),
     ],
 )

@@ -64,6 +64,12 @@ def test_four_models_are_measured_side_by_side(run, benchmarks: list[Path], caps
     assert re.search(r"toy_types_mcsm +\d", shown) and "n of toy_pairs" in shown
 
 
+def test_a_model_that_is_asked_for_replaces_those_of_a_configuration(run):
+    """Catches --model complex that trains the four models of the file."""
+    folder = run("--model", "complex")
+    assert list(json.loads((folder / "results.json").read_text())["results"]) == ["complex"]
+
+
 def test_finished_models_are_kept(run, capsys: pytest.CaptureFixture[str]):
     folder = run("--models", "transe")
     before = (folder / "transe" / "vectors.safetensors").read_bytes()

@@ -40,6 +40,14 @@ def run_of(limit: float | None, *norms: float | None) -> RunData:
             "clipped to a norm of 1, which 2 of the 2 logged norms exceed (median 2.0000, largest 2.0000, 1 not finite)",
         ),
         (run_of(0.0, 3.0, 5.0), "not clipped; norms of the 2 logged steps: median 4.0000, largest 5.0000"),
+        (
+            run_of(1.0, 0.0, 0.0),
+            "clipped to a norm of 1; no logged step had a gradient, so that nothing was learned there",
+        ),
+        (
+            run_of(1.0, 0.0, None),
+            "clipped to a norm of 1, which 1 of the 2 logged norms exceed (median 0.0000, largest 0.0000, 1 not finite)",
+        ),
         (run_of(0.0), "not clipped; no norm was logged"),
         (run_of(1.0), "clipped to a norm of 1; no norm was logged"),
         (run_of(None), ""),

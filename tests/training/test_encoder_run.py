@@ -14,8 +14,9 @@ from transformers import TrainerCallback
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss
+from st_biomed.losses.miners import TripletMarginMiner
 from st_biomed.training.arguments import EncoderArguments
-from st_biomed.training.encoder_run import record_run, train_encoder
+from st_biomed.training.encoder_run import NOTHING_LEARNED, record_run, train_encoder
 from st_biomed.training.trained_parameters import prepare_encoder
 
 NAMES = ["flu", "acute flu", "zoster", "shingles", "bronchitis", "chronic bronchitis", "gout", "podagra"]
@@ -99,3 +100,17 @@ def test_weights_that_were_not_loaded_are_an_error(tiny_bert: SentenceTransforme
     """Catches the release of the last weights as the best ones: sentence-transformers only logs the error."""
     with pytest.raises(InputError, match=r"checkpoint-2: is the best checkpoint, and its weights were not loaded"):
         train(tiny_bert, tmp_path, Watch(damaged=2))
+
+
+def test_a_training_without_a_gradient_is_told(tiny_bert, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    """Catches a release on which nothing was trained, which says that it is saved."""
+    for miner, told in ((TripletMarginMiner(0.0), True), (None, False)):
+        training = SentenceTransformerTrainingArguments(
+            output_dir=str(tmp_path / "out"), use_cpu=True, max_steps=2, save_strategy="no", report_to="none"
+        )
+        apart = Dataset.from_dict({"text": NAMES[:4], "label": [0, 1, 2, 3]})  # no two names of one concept
+        rows = apart if told else Dataset.from_dict({"text": NAMES[:4], "label": [0, 0, 1, 1]})
+        loss, recipe = MultiSimilarityLoss(tiny_bert, miner=miner), EncoderArguments(base_model="tiny")
+        record = record_run("sapbert", recipe, training, {"names": loss}, terminologies=[])
+        train_encoder(tiny_bert, recipe, training, rows, loss, record)
+        assert (NOTHING_LEARNED in capsys.readouterr().out) == told

@@ -37,7 +37,7 @@ class RelatednessEvaluator(EmbeddingEvaluator):
         **options: See :class:`~st_biomed.evaluators.base.EmbeddingEvaluator`.
 
     Raises:
-        InputError: Lists of different lengths, terms that are not strings, scores that are not numbers, or fewer than
+        InputError: Lists of different lengths, terms that are not strings, scores that are not numbers or all equal, or fewer than
             three pairs with both terms.
 
     References: Pakhomov et al. 2011 (MayoSRS), Pakhomov et al. 2010 (UMNSRS), Pedersen et al. 2007 (MiniMayoSRS).
@@ -69,6 +69,8 @@ class RelatednessEvaluator(EmbeddingEvaluator):
             raise InputError(f"pairs: at least three with both terms are needed, found {int(complete.sum())}")
         self.n_missing = int((~complete).sum())
         self.scores = numbers[complete]
+        if (self.scores == self.scores[0]).all():
+            raise InputError(f"scores: all are {self.scores[0]:g}, which no correlation can be measured with")
         row: dict[str, int] = {}
         kept = [(a, b) for a, b in zip(left, right) if a and b]
         self.left, self.right = np.array([[row.setdefault(text, len(row)) for text in pair] for pair in kept]).T
