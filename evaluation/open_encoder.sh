@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The open encoder with three seeds against the model that it starts from, and what each of its parts buys. ST_BIOMED_DATA names the folder with the files of data.yaml.
 # The scorecard of a step is left in out/open_encoder_seeds/STEP.md and STEP.json.
-# SEEDS has the seeds ("0 1 2"), WORKERS the number of releases or ablations that are trained at once, CELLS the ablations (all of them).
+# SEEDS has the seeds ("0 1 2"), WORKERS the number of releases or ablations that are trained at once, CELLS the ablations (all of them),
+# CONFIG the configuration (open_encoder_english.yaml).
 # Usage: bash evaluation/open_encoder.sh [all | data | train | share | alone | longer | scorecard | unseen | biolord | releases | curve | ablations | controls]
 set -euo pipefail
 known="all data train share alone longer scorecard unseen biolord releases curve ablations controls"
@@ -14,6 +15,7 @@ cd "$(dirname "$0")/.."
 export HF_HUB_OFFLINE=1 TOKENIZERS_PARALLELISM=false
 PATH="$PWD/.venv/bin:$PATH"
 base=sentence-transformers/all-MiniLM-L6-v2 out=out/open_encoder_seeds seeds="${SEEDS:-0 1 2}"
+config="${CONFIG:-recipes/configs/open_encoder_english.yaml}"
 mkdir -p $out
 st-biomed unite evaluation/open_terminology.yaml --data "$ST_BIOMED_DATA" --output out/open_terminology --if-changed
 # case reports of layer 3 of E3C with a license that asks for attribution alone
@@ -21,7 +23,7 @@ python evaluation/open_texts.py "$ST_BIOMED_DATA"/text_en/e3c_en_layer3.jsonl.gz
 . evaluation/trained.sh
 train() { # name, seed, arguments
     if ! trained $out/"$1"-"$2" out/open_terminology; then
-        python recipes/open_encoder.py recipes/configs/open_encoder_english.yaml --disable_tqdm true --seed "$2" \
+        python recipes/open_encoder.py "$config" --disable_tqdm true --seed "$2" \
             --output_dir $out/"$1"-"$2" --overwrite true --average_curve false --cache_dir $out/evaluation/vectors "${@:3}"
     fi
 }
@@ -35,8 +37,7 @@ few() { # name, models; a benchmark or two of each family
         umnsrs_relatedness_modified icd10cm_tree doid_tree hpo_tree phecode_tree relations_ncit)
 }
 slow="ncbi_disease clustering_doid clustering_hpo"
-share=$(python -c "
-import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
+share=$(average_share "$config")
 models() { # names
     for name in "$@"; do for seed in $seeds; do echo "$name-$seed=$out/$name-$seed"; done; done
 }
@@ -60,7 +61,7 @@ for kind, share in zip((name, name.replace("full", "hierarchy")), both.split("+"
 print(f"mean {both} of the seeds {', '.join(seeds)}: {{mix: {{{', '.join(parts)}}}}}")
 PYTHON
     done >"$file"
-    python evaluation/open_encoder_trials.py "$file" --output "${file%.yaml}"
+    python evaluation/open_encoder_trials.py "$file" --config "$config" --output "${file%.yaml}"
 }
 alone() { # an encoder of each seed on the hierarchy alone, as those of --alone hierarchy --alone_steps 267
     for seed in $seeds; do
@@ -116,7 +117,7 @@ for release in range(3):
     runs = ", ".join(f"full-{3 * release + run}: {float(sys.argv[1]) / 3}" for run in range(3))
     print(f"released-{release}: {{mix: {{{runs}}}}}")
 PYTHON
-    python evaluation/open_encoder_trials.py $out/releases.yaml --output $out/releases --models $out/releases/models --workers "${WORKERS:-1}"
+    python evaluation/open_encoder_trials.py $out/releases.yaml --config "$config" --output $out/releases --models $out/releases/models --workers "${WORKERS:-1}"
     # shellcheck disable=SC2046
     st-biomed average $out/releases/models/released-{0,1,2} --output $out/releases/models/nine --overwrite
     scorecard releases $(for release in 0 1 2; do echo "released-$release=$out/releases/models/released-$release"; done) nine=$out/releases/models/nine
@@ -164,7 +165,7 @@ hierarchy_alone:1:--corpus none --parts hierarchy --shares 1 --distillation 0
 TRIALS
         if wanted with_alone; then echo "with_alone-$seed: {mix: {all-$seed: 0.6, hierarchy_alone-$seed: 0.3}}"; fi
     done >$out/ablations.yaml
-    python evaluation/open_encoder_trials.py $out/ablations.yaml --output $out/ablations --workers "${WORKERS:-1}"
+    python evaluation/open_encoder_trials.py $out/ablations.yaml --config "$config" --output $out/ablations --workers "${WORKERS:-1}"
     python evaluation/cells.py $out/ablations/results.jsonl --reference "all 0.8" -o $out/ablations.md
     ;;
 controls) # the same steps on names that belong to other concepts, and the base model without its first components
@@ -172,7 +173,7 @@ controls) # the same steps on names that belong to other concepts, and the base 
         python evaluation/shuffled_terminology.py out/open_terminology --output $out/shuffled
     fi
     # no held-out names: those of a concept are names of others
-    sed "s|out/open_terminology|$out/shuffled|; s|^held_out_dictionary.*|held_out_names: 0|" recipes/configs/open_encoder_english.yaml >$out/shuffled.yaml
+    printf "extends: '%s'\nterminology: ['%s']\nheld_out_dictionary: 0\nheld_out_names: 0\n" "$(realpath "$config")" $out/shuffled >$out/shuffled.yaml
     {
         for seed in $seeds; do echo "shuffled-$seed: {arguments: --max_steps 267 --seed $seed, shares: [0.8]}"; done
         echo "untrained: {removed: 1}"

@@ -49,8 +49,7 @@ train) # a run of each seed; the release is the average of their trained weights
     for seed in $seeds; do train multilingual $data/train "$seed"; done
     # shellcheck disable=SC2046
     st-biomed average $(for seed in $seeds; do echo $out/multilingual-"$seed"-training/trained; done) --output $out/runs --overwrite
-    share=$(python -c "
-import yaml; print(yaml.safe_load(open('recipes/configs/open_encoder_english.yaml'))['average'])")
+    share=$(average_share recipes/configs/open_encoder_multilingual.yaml)
     st-biomed average "$base" $out/runs --weights "$(python -c "print(1 - $share)"),$share" --output $out/released --overwrite
     ;;
 english) # the control: the same settings, steps and held-out concepts, without a name or definition in another language

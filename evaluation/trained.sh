@@ -15,6 +15,16 @@ several_seeds() { # SEEDS: ends the script if there is one, before runs are trai
         exit 2
     fi
 }
+average_share() { # configuration: its share of the trained weights
+    python - "$1" <<'PYTHON'
+import sys
+from pathlib import Path
+
+from st_biomed.settings.extended_yaml import extended_yaml
+
+print(extended_yaml(Path(sys.argv[1]))["average"])
+PYTHON
+}
 found() { # model: ends the script if it is not there, before hours of other work
     python - "$1" <<'PYTHON' || exit 2
 import sys
