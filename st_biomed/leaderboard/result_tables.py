@@ -106,7 +106,8 @@ def _details(
     counts = ", ".join(
         f"{n:,} {unit}s" for n, unit in dict.fromkeys((n, unit) for n, unit in map(tuple, first.units.values()))
     )
-    over = "Measured on" if drawn_of(first) else "Intervals over"
+    drawn = not drawn_of(first) and first.settings.get("n_bootstrap", 1)
+    over = "Intervals over" if drawn else "Measured on"
     title = benchmark.title if benchmark else first.definition.get("title", "")
     notes = [f"{title}." if title else "", *notes_of(first), f"{over} {counts}." if counts else ""]
     notes += _sources(published, first)

@@ -112,7 +112,8 @@ def test_relations_that_are_drawn_together_are_counted():
     ("metric", "settings", "sentence"),
     [
         ("mean_auc", {"resampling": "sub-trees"}, "sub-trees with all their pairs. Measured on 40 pairs."),
-        ("mean_auc", {"resampling": "pairs"}, "Intervals over 40 pairs."),
+        ("mean_auc", {"resampling": "pairs", "n_bootstrap": 9}, "Intervals over 40 pairs."),
+        ("mean_auc", {"resampling": "pairs", "n_bootstrap": 0}, "Measured on 40 pairs."),
         ("acc@1", {"by_document": True}, "documents with all their mentions. Measured on 40 pairs."),
     ],
 )
