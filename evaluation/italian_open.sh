@@ -117,7 +117,7 @@ stages() { # word pieces: what cells with these pieces start from
     graph
     if [ "$1" = extended ]; then
         if [ -d "$folder/vocabulary" ]; then
-            [ -n "$smoke" ] || same "$folder/vocabulary" "$steps" "$base"
+            [ -n "$smoke" ] || same "$folder/vocabulary" "" "$base" # its steps are those of its settings
         else
             train --stage vocabulary --corpus "$text" --output_dir "$folder"
         fi

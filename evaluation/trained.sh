@@ -47,7 +47,7 @@ trained() { # folder, terminology: whether the folder has a run; one on another 
         exit 2
     fi
 }
-same() { # folder, steps, base model (not compared if it is empty): ends the script if its run has others
+same() { # folder, steps, base model (neither is compared if it is empty): ends the script if its run has others
     python - "$@" <<'PYTHON' || exit 2
 import json
 import sys
@@ -56,7 +56,7 @@ from pathlib import Path
 folder, steps, base = sys.argv[1:]
 run = json.load(open(f"{folder}/run.json"))
 found = run["training_arguments"]["max_steps"], Path(run["base_model"]).name
-wanted = int(steps), Path(base).name or found[1]
+wanted = int(steps or found[0]), Path(base).name or found[1]
 if found != wanted:
     sys.exit(
         f"{folder}: was trained with {found[0]} steps from {found[1]}, not with {wanted[0]} from {wanted[1]}; "
