@@ -23,7 +23,7 @@ from transformers import set_seed
 
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import BENCHMARK, read_all_settings, unless_none
+from st_biomed.evaluators.benchmark import BENCHMARK, read_all_settings
 from st_biomed.evaluators.data_folder import data_path
 from st_biomed.evaluators.entity_linking.settings import LinkingSettings
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
@@ -33,6 +33,7 @@ from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallba
 from st_biomed.modules.adapters import SIZES, add_adapters
 from st_biomed.samplers import EpochCallback, HardNegativeBatches, HardNegativeCallback, SynonymBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, about, check_unused, one_of
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, HardNegativeArguments, measured_in_training

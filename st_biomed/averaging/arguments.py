@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from st_biomed.errors import InputError, shown
 from st_biomed.evaluators.benchmark import BENCHMARK
 from st_biomed.settings.checks import COUNT, WEIGHT, Check, about, check_unused
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.settings.origins import later
 
 if TYPE_CHECKING:
@@ -105,8 +106,6 @@ class AveragingArguments:
         Raises:
             InputError: Shares are to be measured on dev, and there is no dev split.
         """
-        from st_biomed.evaluators.benchmark import unless_none
-
         evaluators: Any = getattr(dev, "evaluators", dev)  # those of a suite, or one
         if not self.measures_shares or unless_none(self.average_benchmarks) or evaluators:
             return

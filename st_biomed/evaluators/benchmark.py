@@ -17,6 +17,7 @@ from st_biomed.evaluators.published_figures import PublishedFigure, read_publish
 from st_biomed.settings.bundled import bundled_folder
 from st_biomed.settings.checks import PATH, Check
 from st_biomed.settings.fill_dataclass import fill_dataclass
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.settings.registry import Registry
 from st_biomed.settings.yaml_files import read_yaml
 
@@ -196,8 +197,7 @@ class _Written:
     published: list[dict[str, Any]] = field(default_factory=list)
 
 
-_PACKAGED = (Path(), Path("evaluation/benchmarks"))
-"""The folder of a name alone, and that of the repository, which an installed package lacks."""
+_PACKAGED = (Path(), Path("evaluation/benchmarks"))  # of a name alone, and in the repository
 
 
 def benchmark_file(name: str | Path) -> Path:
@@ -206,13 +206,12 @@ def benchmark_file(name: str | Path) -> Path:
     Raises:
         InputError: Neither.
     """
-    if Path(name).is_file():
-        return Path(name)
-    known = benchmark_names()
-    path = Path(name)
+    path, known = Path(name), benchmark_names()
+    if path.is_file():
+        return path
     if path.suffix in ("", ".yaml") and path.stem in known and path.parent in _PACKAGED:
         return known[path.stem]
-    if Path(name).suffix == ".yaml" or "/" in str(name):
+    if path.suffix == ".yaml" or "/" in str(name):
         raise InputError(f"{name}: no such file; expected a YAML file of a benchmark")
     raise unknown_name("benchmark", str(name), known)
 
@@ -231,31 +230,24 @@ def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
     for name in names:
         files = [Path(name)]
         if Path(name).is_dir() and str(name) not in benchmark_names():
-            files = sorted(Path(name).glob("*.yaml"))
-            if not files:
+            if not (files := sorted(Path(name).glob("*.yaml"))):
                 raise InputError(f"{name}: holds no benchmark (no file ending in .yaml)")
         for file in map(benchmark_file, files):
             found.setdefault(file.resolve(), file)
     return list(found.values())
 
 
-def unless_none(names: Iterable[str | Path]) -> list[str | Path]:
-    """The members of a list; a single ``none`` stands for no member, in place of those of a configuration."""
-    members = list(names)
-    return [] if members in (["none"], [""]) else members
-
-
 def chosen_benchmarks(*lists: Iterable[str | Path]) -> list[Benchmark]:
     """The selected benchmarks, whose data must be present.
 
     Args:
-        *lists: Names as in :func:`benchmark_files`, each as in :func:`unless_none`.
+        *lists: Names as in :func:`benchmark_files`, each as in :func:`~st_biomed.settings.keyword_options.unless_none`.
 
     Raises:
         InputError: No such benchmark, or missing data files.
     """
-    names = [name for members in lists for name in unless_none(members)]
-    chosen = [Benchmark.read(path) for path in benchmark_files(names)]
+    names = (name for members in lists for name in unless_none(members))
+    chosen = list(map(Benchmark.read, benchmark_files(names)))
     for benchmark in chosen:
         if missing := benchmark.missing():
             raise InputError(

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, get_args, get_type_hints
+from typing import Any, TypeVar, get_args, get_type_hints
 
 from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.settings.declared_types import fits, in_words
+
+Member = TypeVar("Member")
 
 
 def keyword_options(function: Callable[..., Any]) -> dict[str, inspect.Parameter]:
@@ -50,6 +52,12 @@ def listed(option: str, value: str | Iterable[str], allowed: Collection[str] | N
         if member and allowed is not None and member not in allowed:
             raise unknown_name(option, member, allowed)
     return tuple(dict.fromkeys(filter(None, members)))
+
+
+def unless_none(names: Iterable[Member]) -> list[Member]:
+    """The members of a list; a single ``none`` stands for no member, in place of those of a configuration."""
+    members = list(names)
+    return [] if members in (["none"], [""]) else members
 
 
 def check_types(whose: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:

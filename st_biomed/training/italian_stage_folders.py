@@ -12,10 +12,11 @@ from transformers import TrainingArguments
 from st_biomed.averaging.arguments import AveragingArguments
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
-from st_biomed.evaluators.benchmark import chosen_benchmarks, unless_none
+from st_biomed.evaluators.benchmark import chosen_benchmarks
 from st_biomed.files import check_output, finish_replacement
 from st_biomed.settings.bundled import bundled
 from st_biomed.settings.checks import check_unused
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
 from st_biomed.training.encoder_run import read_terminology

@@ -276,10 +276,7 @@ def test_a_cycle_is_named():
             {"distance": "hops", "max_distance": 2.5},
             "max_distance must be an integer of at least 1 or None, found 2.5",
         ),
-        (
-            {"distance": "hops", "max_distance": True},
-            "max_distance must be an integer of at least 1 or None, found Tr",
-        ),
+        ({"distance": "hops", "max_distance": True}, "max_distance must be an integer of at least 1 or None, found T"),
         ({"distance": "hops", "max_distance": 128}, "must lie in 1..127, found 128"),
     ],
 )
