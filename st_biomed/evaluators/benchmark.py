@@ -228,10 +228,10 @@ def benchmark_files(names: Iterable[str | Path]) -> list[Path]:
     """
     found: dict[Path, Path] = {}
     for name in names:
-        files = [Path(name)]
-        if Path(name).is_dir() and str(name) not in benchmark_names():
-            if not (files := sorted(Path(name).glob("*.yaml"))):
-                raise InputError(f"{name}: holds no benchmark (no file ending in .yaml)")
+        is_folder = Path(name).is_dir() and str(name) not in benchmark_names()
+        files = sorted(Path(name).glob("*.yaml")) if is_folder else [Path(name)]
+        if not files:
+            raise InputError(f"{name}: holds no benchmark (no file ending in .yaml)")
         for file in map(benchmark_file, files):
             found.setdefault(file.resolve(), file)
     return list(found.values())

@@ -278,10 +278,7 @@ def test_partners_stand_at_the_levels_before_the_level_function():
         (lambda h: sampler(h, 16, synonym_anchors=1.2), "share from 0 to 1, found 1.2"),
         (lambda h: sampler(h, 16, anchor_repeats={"PHECODE": 70}), "source of anchor_repeats 'PHECODE'"),
         (lambda h: sampler(h, 16, names_per_partner=0), "names_per_partner must be an integer of at least 1, found 0"),
-        (
-            lambda h: sampler(h, 16, anchor_repeats={"TOY": 10**10}),
-            "anchor_repeats must be at most 2147483647, found 1",
-        ),
+        (lambda h: sampler(h, 16, anchor_repeats={"TOY": 10**10}), "anchor_repeats must be at most 2147483647, found"),
         (lambda h: sampler(h, 16, anchor_repeats={"TOY": 0}), "anchor_repeats must be an integer of at least 1"),
         (lambda h: sampler(hierarchy_of([Term(f"X:{i}", f"t {i}") for i in range(20)]), 8), "hierarchy is empty"),
         (
