@@ -190,6 +190,7 @@ def test_what_is_read_is_of_one_version(tmp_path: Path):
     def write() -> None:
         for n in range(60):
             replace(folder, str(n))
+            time.sleep(0.01)  # or a slow reader sees the first version and the last alone
 
     writer = Forked(write)
     found = {("0", "0")}
