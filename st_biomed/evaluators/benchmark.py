@@ -197,9 +197,6 @@ class _Written:
     published: list[dict[str, Any]] = field(default_factory=list)
 
 
-_PACKAGED = (Path(), Path("evaluation/benchmarks"))  # of a name alone, and in the repository
-
-
 def benchmark_file(name: str | Path) -> Path:
     """A path as given, or the file of a packaged benchmark: its name, also with ``evaluation/benchmarks/`` before it.
 
@@ -209,7 +206,7 @@ def benchmark_file(name: str | Path) -> Path:
     path, known = Path(name), benchmark_names()
     if path.is_file():
         return path
-    if path.suffix in ("", ".yaml") and path.stem in known and path.parent in _PACKAGED:
+    if path.suffix in ("", ".yaml") and path.stem in known and path.parent in (Path(), Path("evaluation/benchmarks")):
         return known[path.stem]
     if path.suffix == ".yaml" or "/" in str(name):
         raise InputError(f"{name}: no such file; expected a YAML file of a benchmark")
