@@ -16,6 +16,9 @@ from sentence_transformers import SentenceTransformer
 from typer.testing import CliRunner
 
 from st_biomed.cli import app
+from st_biomed.encoder import load_encoder
+from st_biomed.evaluators import TreeEvaluator
+from st_biomed.hierarchy import Hierarchy
 from st_biomed.release.folder import save_release
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
@@ -24,6 +27,8 @@ from tests.printed_code import GUIDES, PUBLISHING, README, ROOT, commands, examp
 
 PAGES = [README, *GUIDES, PUBLISHING]
 PYTHON = (ROOT / "docs" / "python.md").read_text("utf-8")
+MINILM = "sentence-transformers/all-MiniLM-L6-v2"
+SMALLER = {"max_steps=100": "max_steps=2", "train_batch_size=128": "train_batch_size=16"}
 
 
 @pytest.mark.long
@@ -40,6 +45,24 @@ def test_the_example_prints_what_is_printed_there():
     assert len(found) == len(expected)
     for word, expected_word in zip(found, expected):
         assert word == expected_word or abs(float(word) - float(expected_word)) < 0.003  # processors round differently
+
+
+@pytest.mark.long
+def test_a_model_that_python_trained_becomes_a_release(
+    tiny_bert_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The examples after the first, with its names bound to a small terminology and model, and fewer steps."""
+    monkeypatch.chdir(tmp_path)
+    terms = Terminology.read("toy")
+    hierarchy, model = Hierarchy(terms), load_encoder(str(tiny_bert_folder))
+    evaluator = TreeEvaluator.from_hierarchy(hierarchy, pairs_per_class=5, name="toy")
+    names = {"terms": terms, "hierarchy": hierarchy, "model": model, "evaluator": evaluator, "load_encoder": load_encoder}
+    _, *later = examples(PYTHON)
+    for example in later:
+        for written, here in SMALLER.items():
+            example = example.replace(written, here)
+        exec(compile(example.replace(MINILM, str(tiny_bert_folder)), "python.md", "exec"), names)
+    assert SentenceTransformer("out/mine-release", device="cpu").encode(["heart attack"]).shape == (1, 16)
 
 
 @pytest.mark.long
