@@ -17,6 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
+from benchmarks.synthetic_words import SYLLABLES
+
 _VOCABULARIES = ("SNOMED", "RxNorm", "RxNorm Extension", "LOINC", "ICD10CM", "NDC")
 _DOMAINS = ("Condition", "Drug", "Drug", "Measurement", "Condition", "Device")
 _LANGUAGES = (4180186, 4180186, 4180186, 4182511, 4182507, 4175771)
@@ -31,44 +33,25 @@ _RELATIONSHIPS = (
     "Dose form of",
 )
 _NASTY = ('5" needle', "NA", "null", "naïve Ärzte", "  padded ", '"quoted"', "100%", "a, b; c")
-_SYLLABLES = (
-    "flum",
-    "pa",
-    "mim",
-    "pic",
-    "ter",
-    "kia",
-    "or",
-    "ven",
-    "lus",
-    "da",
-    "qui",
-    "zor",
-    "bel",
-    "ti",
-    "gra",
-    "mo",
-)
 _BLOCK = 500_000
 _DATES = {"valid_start_date": "20310101", "valid_end_date": "20991231"}
 
 
-def write_vocabulary(folder: Path, concepts: int, *, seed: int = 0) -> Path:
+def write_vocabulary(folder: Path, concepts: int) -> Path:
     """Write CONCEPT, as many rows of CONCEPT_SYNONYM and CONCEPT_ANCESTOR, twice as many of CONCEPT_RELATIONSHIP, and VOCABULARY.
 
     Args:
         folder: Where to.
         concepts: Rows of CONCEPT.
-        seed: Seed.
 
     Returns:
         The folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     ids = np.cumsum(rng.integers(1, 8, size=concepts))  # with gaps, as real ones
     ids[-concepts // 1000 :] += 2_000_000_000
-    words = np.array(["".join(rng.choice(_SYLLABLES, 3)) for _ in range(20_000)])
+    words = np.array(["".join(rng.choice(SYLLABLES, 3)) for _ in range(20_000)])
     name = pa.array([])
     with _writer(folder / "CONCEPT.csv") as concept, _writer(folder / "CONCEPT_SYNONYM.csv") as synonym:
         for part in _parts(concepts):

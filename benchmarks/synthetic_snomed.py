@@ -15,24 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-_SYLLABLES = [
-    "flum",
-    "pa",
-    "mim",
-    "pic",
-    "ter",
-    "kia",
-    "or",
-    "ven",
-    "lus",
-    "da",
-    "qui",
-    "zor",
-    "bel",
-    "ti",
-    "gra",
-    "mo",
-]
+from benchmarks.synthetic_words import invented_words
+
 _TAGS = ("disorder", "finding", "procedure", "body structure", "substance", "product")
 _BLOCK = 100_000
 _TIMES = [
@@ -71,18 +55,17 @@ def identifiers(first: int, size: int, component: int) -> np.ndarray:
     return numbers * 10 + np.array(_INVERSE)[product]
 
 
-def write_snomed(folder: Path, concepts: int, *, seed: int = 0) -> Path:
+def write_snomed(folder: Path, concepts: int) -> Path:
     """Write an edition.
 
     Args:
         folder: Where to.
         concepts: Rows of the file of concepts.
-        seed: Seed.
 
     Returns:
         The folder.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     terminology, refset = folder / "Snapshot" / "Terminology", folder / "Snapshot" / "Refset"
     n_descriptions, n_relationships = int(3.2 * concepts), 6 * concepts
     codes = identifiers(0, concepts, 0)
@@ -138,7 +121,7 @@ def _descriptions(
     rng: np.random.Generator, concepts: np.ndarray, codes: np.ndarray, is_first: np.ndarray
 ) -> Iterator[str]:
     """A fully specified name and synonyms of each concept; the first synonym is often the name without its tag."""
-    words = ["".join(_SYLLABLES[i] for i in row) for row in rng.integers(len(_SYLLABLES), size=(20_000, 3)).tolist()]
+    words = invented_words(rng)
     name = ""
     for start in range(0, len(codes), _BLOCK):
         some = slice(start, start + _BLOCK)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.synthetic_words import invented_words
 from st_biomed.readers.umls.folder import COLUMNS
 
 _SOURCES = ("SRCA", "SRCB", "SRCC", "SRCD", "SRCE", "SRCF")
@@ -45,43 +46,24 @@ _NASTY = (
     "100%",
     "a, b; c",
 )
-_SYLLABLES = [
-    "flum",
-    "pa",
-    "mim",
-    "pic",
-    "ter",
-    "kia",
-    "or",
-    "ven",
-    "lus",
-    "da",
-    "qui",
-    "zor",
-    "bel",
-    "ti",
-    "gra",
-    "mo",
-]
+_NAMES_PER_CONCEPT = 4.25  # on average; one in 100,000 concepts has a hundred
 _BLOCK = 200_000
 
 
-def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: float = 4.25, seed: int = 0) -> Path:
+def write_meta(folder: Path, names: int, relations: int) -> Path:
     """Write MRCONSO, MRREL, MRSTY, MRCUI, MRDEF, MRSAB and, with their numbers of rows and bytes, MRFILES.
 
     Args:
         folder: Where to.
         names: Rows of MRCONSO.
         relations: Rows of MRREL.
-        names_per_concept: On average; one in 100,000 concepts has a hundred.
-        seed: Seed.
 
     Returns:
         The folder.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    rng = np.random.default_rng(seed)
-    n_concepts = max(1, int(names / names_per_concept))
+    rng = np.random.default_rng(0)
+    n_concepts = max(1, int(names / _NAMES_PER_CONCEPT))
     with (folder / "MRCONSO.RRF").open("w", encoding="utf-8", newline="\r\n") as file:
         for text in _names(rng, names, n_concepts):
             file.write(text)
@@ -122,14 +104,9 @@ def write_meta(folder: Path, names: int, relations: int, *, names_per_concept: f
     return folder
 
 
-def _words(rng: np.random.Generator) -> list[str]:
-    triples = rng.integers(len(_SYLLABLES), size=(20_000, 3)).tolist()
-    return ["".join(_SYLLABLES[i] for i in row) for row in triples]
-
-
 def _names(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterator[str]:
     """Lines of MRCONSO in the order of the concepts."""
-    words = _words(rng)
+    words = invented_words(rng)
     counts = np.minimum(rng.geometric(n_concepts / n_rows, size=n_concepts), 60)
     counts[:: max(1, 100_000)] = 100
     concept_of = np.repeat(np.arange(1, n_concepts + 1), counts)[:n_rows]
@@ -184,7 +161,7 @@ def _relations(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterat
 
 def _definitions(rng: np.random.Generator, n_rows: int, n_concepts: int) -> Iterator[str]:
     """Lines of MRDEF in the order of the concepts: 5 to 59 words."""
-    words = _words(rng)
+    words = invented_words(rng)
     concepts = np.sort(rng.integers(1, n_concepts + 1, size=n_rows))
     for start in range(0, n_rows, _BLOCK):
         lines = []

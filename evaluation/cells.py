@@ -31,7 +31,7 @@ from st_biomed.errors import InputError
 from st_biomed.files import check_writable, replace_text
 from st_biomed.leaderboard.results import Result, ResultsFolder
 from st_biomed.leaderboard.select_results import one_of_each
-from st_biomed.metrics.seed_interval import seed_interval
+from st_biomed.metrics.seed_interval import shown_over_seeds
 from st_biomed.metrics.significance import PairedTest, Units, compare_means
 from st_biomed.settings.recipe import run_recipe
 
@@ -287,10 +287,7 @@ def _over_units(found: tuple[str, PairedTest] | None) -> str:
 
 def _difference(of_seeds: Sequence[float]) -> str:
     """The mean difference, with its interval if there are two seeds."""
-    if len(of_seeds) < 2:
-        return f"{of_seeds[0]:+.3f} (one seed)"
-    difference = seed_interval(of_seeds)
-    return f"{difference.value:+.3f} ({difference.low:+.3f} to {difference.high:+.3f})"
+    return shown_over_seeds(of_seeds, "+.3f") + (" (one seed)" if len(of_seeds) < 2 else "")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from st_biomed.errors import InputError, unknown_name
 from st_biomed.evaluators import LinkPredictionEvaluator
 from st_biomed.kge import KGESettings, KnowledgeGraph, TrainedKGE, train_kge
 from st_biomed.kge.settings import MODEL_NAMES
-from st_biomed.metrics.seed_interval import seed_interval
+from st_biomed.metrics.seed_interval import shown_over_seeds
 from st_biomed.settings.recipe import run_recipe
 
 IN_WHEEL = "pykeen/datasets/"
@@ -104,17 +104,9 @@ def line(graph: KnowledgeGraph, published: Published, model: str, epochs: int, s
     found = [figures(trained) for trained in runs]
     seconds = (time.perf_counter() - started) / len(runs)
     known = f"{published.figures[model]:.3f}" if model in published.figures else ""
-    shown = " | ".join(over_seeds([of_run[key] for of_run in found]) for key in ("mrr", "hits@1", "hits@10"))
+    shown = " | ".join(shown_over_seeds([of_run[key] for of_run in found]) for key in ("mrr", "hits@1", "hits@10"))
     last = sum(trained.history[-1]["epoch"] for trained in runs) / len(runs)
     return f"| {model} | {shown} | {known} | {last:.0f} | {seconds:.0f} s |"
-
-
-def over_seeds(values: Sequence[float]) -> str:
-    """The mean, with its interval if there are two seeds."""
-    if len(values) < 2:
-        return f"{values[0]:.3f}"
-    interval = seed_interval(values)
-    return f"{interval.value:.3f} ({interval.low:.3f} to {interval.high:.3f})"
 
 
 def train(graph: KnowledgeGraph, model: str, epochs: int = EPOCHS, seed: int = 0) -> TrainedKGE:

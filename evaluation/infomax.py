@@ -26,7 +26,7 @@ from st_biomed.encoder.load import load_encoder
 from st_biomed.encoder.sources import PACKAGED
 from st_biomed.losses.bergamot import BergamotLoss
 from st_biomed.losses.graph_batch import GraphBatch
-from st_biomed.metrics.seed_interval import seed_interval
+from st_biomed.metrics.seed_interval import shown_over_seeds
 from st_biomed.modules.graph_arguments import GRAPHS, GraphArguments
 from st_biomed.samplers.graph import GraphBatchSampler
 from st_biomed.samplers.graph_collator import GraphCollator
@@ -72,7 +72,8 @@ def main() -> None:
         cell = Cell(graph, neighborhood, weight, rate, steps)
         figures = [trained(terminology, teacher, cell, seed, arguments.batch) for seed in arguments.seeds]
         columns = [
-            interval([found[name] for found in figures]) if name in figures[0] else "-" for name in ("dgi", "node")
+            shown_over_seeds([found[name] for found in figures]) if name in figures[0] else "-"
+            for name in ("dgi", "node")
         ]
         row = [graph, neighborhood, f"{weight:g}", f"{rate:g}", f"{steps:,}", *columns]
         write(arguments.output, f"| {' | '.join(row)} |\n", append=True)
@@ -143,14 +144,6 @@ def of_step(loss: BergamotLoss, teacher: TeacherVectors, step: Step) -> dict[str
     vectors = torch.from_numpy(teacher[step["text_ids"].numpy()]).float()
     graph = GraphBatch(step["text_node_texts"], step["text_edges"])
     return loss.compute_loss_from_embeddings([vectors], step["label"], graph)
-
-
-def interval(values: list[float]) -> str:
-    """The mean with Student's 95% interval over the seeds."""
-    if len(values) == 1:
-        return f"{values[0]:.3f}"
-    found = seed_interval(values)
-    return f"{found.value:.3f} ({found.low:.3f} to {found.high:.3f})"
 
 
 def write(file: Path, text: str, *, append: bool = False) -> None:

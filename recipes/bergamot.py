@@ -197,7 +197,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         readings=bergamot_readings(recipe),
         headline=suite.headline,
     )
-    trainer = train_encoder(
+    train_encoder(
         model,
         recipe,
         training,
@@ -219,7 +219,7 @@ def run(recipe: BergamotArguments, training: SentenceTransformerTrainingArgument
         record,
         before=before,
         terminologies=[whole],
-        trainer=trainer,
+        training=training,
         beside={} if loss.graph_encoder is None else {"graph_encoder": loss.graph_encoder.save},
         averaging=averaging,
     )

@@ -35,7 +35,7 @@ from st_biomed.release.run_record import corpus_data
 from st_biomed.settings.checks import PATH, about, at_least, one_of, within
 from st_biomed.settings.recipe import read_settings, run_recipe
 from st_biomed.terminology import Terminology
-from st_biomed.training.arguments import PRECISIONS, with_precision
+from st_biomed.training.arguments import PRECISIONS, changed_arguments, with_precision
 from st_biomed.training.checkpoints import with_complete_checkpoints
 from st_biomed.training.encoder_run import record_run
 from st_biomed.training.finish import check_finite, finish
@@ -174,7 +174,7 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         data_collator=MentionMaskingCollator(
             tokenizer, probability=recipe.mlm_probability, max_length=recipe.max_length, seed=training.seed
         ),
-        callbacks=with_complete_checkpoints(),
+        callbacks=with_complete_checkpoints(record.callback()),
     )
     before = measured(trainer)
     folders.begin_in_main(training, terminology)
@@ -187,7 +187,7 @@ def run(recipe: ExtendBERTArguments, training: TrainingArguments, folders: Outpu
         tokenizer.save_pretrained(folder)
 
     def release(folder: Path, after: dict[str, float]) -> None:
-        record.add_training_arguments(training)
+        record.add_training_arguments(training, changed_arguments(training))
         record.add_results("held-out documents", "before", before)
         record.add_results("held-out documents", "after", after)
         save(folder)

@@ -159,7 +159,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         readings=[*hiprbert_readings(recipe, parts), *distillation_readings(recipe)],
         headline=suite.headline,
     )
-    trainer = train_encoder(
+    train_encoder(
         model,
         recipe,
         training,
@@ -191,7 +191,7 @@ def run(recipe: HiPrBERTArguments, training: SentenceTransformerTrainingArgument
         record,
         before=before,
         terminologies=[whole],
-        trainer=trainer,
+        training=training,
         shown=shown,
         averaging=averaging,
     )

@@ -213,7 +213,8 @@ def run(
     rows = rows.select(range(min(len(rows), 500))) if recipe.smoke else rows
     plan = recipe.hard_negative_plan()
     training.per_device_train_batch_size = plan.batch_size
-    training.batch_sampler = HardNegativeBatches.of(terminology, folders.work / "terminology", dataset=rows, plan=plan)
+    kept = folders.work / "terminology"
+    training.batch_sampler = HardNegativeBatches.of(terminology, kept, dataset=rows, **vars(plan))
 
     # Loss.
     loss = recipe.italian_loss(model, terminology, inputs.graph, training.seed, **recipe.embedding())
@@ -235,13 +236,11 @@ def run(
         headline=suite.headline,
     )
     refresh = HardNegativeCallback(recipe.refresh_steps or None, max_length=recipe.max_length)
-    trainer = train_encoder(
-        model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh, dev=suite.dev
-    )
+    train_encoder(model, recipe, training, rows, loss, record, TerminologyDigestCallback(loss), refresh, dev=suite.dev)
 
     # Measure and release.
     form: dict[str, Any] = {"form": None if pipelined else fold_modules, "needs_code": pipelined}
-    origin: dict[str, Any] = {"trainer": trainer, "base_model": recipe.base_model, "averaging": averaging}
+    origin: dict[str, Any] = {"training": training, "base_model": recipe.base_model, "averaging": averaging}
     evaluate_and_release(model, suite, folders, record, before=before, terminologies=[terminology], **form, **origin)
 
 

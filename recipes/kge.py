@@ -13,7 +13,6 @@ from __future__ import annotations
 import st_biomed.settings.first_import  # noqa: F401 # isort: skip
 
 import json
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -28,7 +27,7 @@ from st_biomed.files import (
     begin_anew,
     begun_in,
     check_output,
-    copy_file,
+    copy_folder,
     finish_replacement,
     lock,
     replacing,
@@ -146,7 +145,7 @@ def keep_models(folder: Path, draft: Path, anew: Sequence[str]) -> None:
     for name in MODEL_NAMES:
         if (folder / name).is_dir() and name not in anew and not (draft / name).exists():
             with replacing(draft / name) as copy:
-                shutil.copytree(folder / name, copy, copy_function=copy_file, dirs_exist_ok=True)
+                copy_folder(folder / name, copy, linked=True)
 
 
 def train_and_measure(

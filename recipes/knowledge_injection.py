@@ -195,7 +195,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         readings=injection_readings(recipe),
         headline=suite.headline,
     )
-    trainer = train_encoder(
+    train_encoder(
         model,
         recipe,
         training,
@@ -216,7 +216,7 @@ def run(recipe: InjectionArguments, training: SentenceTransformerTrainingArgumen
         record,
         before=before,
         terminologies=[terminology],
-        trainer=trainer,
+        training=training,
         needs_code=True,
     )
 

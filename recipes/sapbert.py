@@ -185,7 +185,7 @@ def run(
     # Data.
     rows, kept = names_dataset(train), folders.work / "terminology"
     if recipe.neighbors:
-        training.batch_sampler = HardNegativeBatches.of(train, kept, plan=recipe.hard_negative_plan())
+        training.batch_sampler = HardNegativeBatches.of(train, kept, **vars(recipe.hard_negative_plan()))
     else:
         training.batch_sampler = SynonymBatches.of(
             train,
@@ -217,7 +217,7 @@ def run(
         readings=sapbert_readings(recipe),
         headline=suite.headline,
     )
-    trainer = train_encoder(
+    train_encoder(
         model,
         recipe,
         training,
@@ -239,7 +239,7 @@ def run(
         record,
         before=before,
         terminologies=[whole],
-        trainer=trainer,
+        training=training,
         averaging=averaging,
         needs_code=recipe.adapter == "bottleneck",
     )

@@ -195,7 +195,7 @@ def run(
             candidate_sources=(pairs.dictionary_source,),
         )
         training.per_device_train_batch_size = plan.batch_size
-        training.batch_sampler = HardNegativeBatches.of(known, folders.work / "terminology", plan=plan)
+        training.batch_sampler = HardNegativeBatches.of(known, folders.work / "terminology", **vars(plan))
     else:
         training.batch_sampler = ShuffledBatches.of(rows)
 
@@ -218,7 +218,7 @@ def run(
         readings=distillation_readings(recipe),
         headline=suite.headline,
     )
-    trainer = train_encoder(
+    train_encoder(
         model,
         recipe,
         training,
@@ -240,7 +240,7 @@ def run(
         record,
         before=before,
         terminologies=[pairs.terminology],
-        trainer=trainer,
+        training=training,
         averaging=averaging,
     )
     return FoldResult(suite, {name: dict(figures) for name, figures in before.items()}, after)

@@ -56,7 +56,13 @@ def test_a_model_that_python_trained_becomes_a_release(
     terms = Terminology.read("toy")
     hierarchy, model = Hierarchy(terms), load_encoder(str(tiny_bert_folder))
     evaluator = TreeEvaluator.from_hierarchy(hierarchy, pairs_per_class=5, name="toy")
-    names = {"terms": terms, "hierarchy": hierarchy, "model": model, "evaluator": evaluator, "load_encoder": load_encoder}
+    names = {
+        "terms": terms,
+        "hierarchy": hierarchy,
+        "model": model,
+        "evaluator": evaluator,
+        "load_encoder": load_encoder,
+    }
     _, *later = examples(PYTHON)
     for example in later:
         for written, here in SMALLER.items():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -75,6 +76,12 @@ def check_vocabulary(where: Path, transformer: Any) -> None:
         raise InputError(
             f"{where}: the tokenizer has {tokenizer.vocab_size:,} tokens, but the encoder has vectors for {rows:,}: "
             f"they are not of one model: {AGAIN}"
+        )
+    if rows is not None and (beyond := [token for token, row in tokenizer.get_vocab().items() if row >= rows]):
+        warnings.warn(
+            f"{where}: the encoder has vectors for {rows:,} tokens, and none for {len(beyond):,} added ones of the tokenizer "
+            f"({beyond[0]!r}); a text with one cannot be embedded",
+            stacklevel=2,
         )
 
 

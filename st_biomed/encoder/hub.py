@@ -66,7 +66,7 @@ def cached_folder(repository: str, revision: str | None = None) -> Path | None:
 
 
 def is_setting(file: str) -> bool:
-    """Whether a file of a repository may be read in addition to weights: at most one folder deep, and no code."""
+    """Whether a file of a repository may be read in addition to weights: at most two folders deep, and no code."""
     return _SETTINGS.fullmatch(PurePosixPath(file).name) is not None and file.count("/") <= 2
 
 

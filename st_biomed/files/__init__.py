@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from st_biomed.files.drafts import copy_file, replace_text, replacing_file, write_text, writing
+from st_biomed.files.drafts import copy_file, copy_folder, replace_text, replacing_file, write_text, writing
 from st_biomed.files.folders import (
     begin_anew,
     begun_in,
@@ -22,6 +22,7 @@ __all__ = [
     "check_output",
     "check_writable",
     "copy_file",
+    "copy_folder",
     "finish_replacement",
     "lock",
     "read_one_version",

@@ -6,10 +6,12 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from st_biomed.errors import InputError
 from st_biomed.files.locks import lock, real_path
 
 
@@ -73,6 +75,45 @@ def copy_file(source: str | Path, target: str | Path) -> None:
             shutil.copyfile(source, draft)
 
 
+def copy_folder(source: Path, target: Path, *, linked: bool = False) -> None:
+    """Copy the contents of a folder into an empty one, which its owner may change even if the first is read-only.
+
+    Args:
+        linked: Whether files are copied by :func:`copy_file`; their modes then stay.
+
+    Raises:
+        InputError: A link or a special file, whose contents are not of this folder; nothing is copied.
+    """
+    found = list(_contents(source))
+    _keep_mode(source, target)
+    for path in found:
+        copied = target / path.relative_to(source)
+        if path.is_dir():
+            copied.mkdir()
+            _keep_mode(path, copied)
+        elif linked:
+            copy_file(path, copied)
+        else:
+            shutil.copyfile(path, copied)
+            _keep_mode(path, copied)
+
+
+def _contents(folder: Path) -> Iterator[Path]:
+    """Folders and files at any depth, each folder before its contents."""
+    for path in sorted(folder.iterdir()):
+        if path.is_symlink() or not (path.is_dir() or path.is_file()):
+            raise InputError(f"{path}: is a link or a special file; only files and folders are copied")
+        yield path
+        if path.is_dir():
+            yield from _contents(path)
+
+
+def _keep_mode(source: Path, target: Path) -> None:
+    """Permissions as they are, with those that its owner needs."""
+    own = stat.S_IRWXU if target.is_dir() else stat.S_IRUSR | stat.S_IWUSR
+    target.chmod(stat.S_IMODE(source.stat().st_mode) | own)
+
+
 # ---------------------------------------------------------------------- names and the disk
 
 
@@ -93,9 +134,29 @@ def remove_all(paths: list[Path]) -> None:
     """Remove files, links and folders with all their contents."""
     for path in paths:
         if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path)
+            remove_folder(path)
         else:
             path.unlink(missing_ok=True)
+
+
+def remove_folder(folder: Path, *, ignore_errors: bool = False) -> None:
+    """Remove a folder with all its contents, also one that its owner has made read-only."""
+    _make_writable(folder)
+    try:
+        shutil.rmtree(folder, ignore_errors=ignore_errors)
+    except OSError as error:
+        error.filename = str(folder)  # in place of a name without its folder
+        raise
+
+
+def _make_writable(folder: Path) -> None:
+    """As far as this user may; an error of the removal tells the rest."""
+    with suppress(OSError):
+        if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+            folder.chmod(stat.S_IRWXU)
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                _make_writable(path)
 
 
 def synchronize_entry(path: Path) -> None:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,6 +26,7 @@ from st_biomed.files.drafts import (
     beside,
     new_name,
     remove_all,
+    remove_folder,
     synchronize_entry,
 )
 from st_biomed.files.locks import check_writable, lock, real_path
@@ -72,7 +72,8 @@ def check_output(
         raise InputError(f"{folder}: already contains {what}; choose another folder, or replace it with --overwrite")
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if not path.is_dir() and not is_own(name) and not _LEFT.fullmatch(path.name):
+        foreign = path.is_symlink() or not path.is_dir()  # a link to a folder is lost like a file
+        if foreign and not is_own(name) and not _LEFT.fullmatch(path.name):
             raise InputError(
                 f"{folder}: contains {name} in addition to {what}, which would be lost; move it elsewhere"
             )
@@ -118,7 +119,7 @@ def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
         except BaseException as error:
             error.add_note(str(folder))  # the message of a full disk does not name it
             if not resumable:
-                shutil.rmtree(draft, ignore_errors=True)
+                remove_folder(draft, ignore_errors=True)
             with suppress(OSError):
                 draft.rmdir()  # if nothing was written
             raise
@@ -201,7 +202,7 @@ def remove(folder: str | Path) -> None:
         present = [folder] if os.path.lexists(folder) else []
         # The folder last: without it, finish_replacement would put an older version in its place.
         for path in [*beside(folder, "whole"), *beside(folder, "old"), *present]:
-            shutil.rmtree(path.rename(new_name(folder, "draft")))
+            remove_folder(path.rename(new_name(folder, "draft")))
 
 
 def synchronize(folder: Path) -> None:

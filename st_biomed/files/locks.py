@@ -79,7 +79,10 @@ def _say_holder(path: Path) -> None:
     command = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]]) if sys.argv and sys.argv[0] else "python"
     record = {"command": command, "pid": os.getpid(), "host": socket.gethostname()}
     record["since"] = datetime.now().astimezone().isoformat(" ", "seconds")
-    _holder_file(path).write_text(json.dumps(record) + "\n", "utf-8")
+    note = _holder_file(path)
+    note.unlink(missing_ok=True)  # of a dead process, or a link
+    with note.open("x", encoding="utf-8") as file:  # O_CREAT and O_EXCL follow no link, on any system
+        file.write(json.dumps(record) + "\n")
 
 
 def _acquire_or_say(held: FileLock, path: Path) -> None:

@@ -47,10 +47,6 @@ class AncestorGraph:
         """All concepts above ``concept``, sorted."""
         return np.flatnonzero(self.parents.reach(np.array([concept])))
 
-    def descendants(self, concept: int) -> np.ndarray:
-        """All concepts below ``concept``, sorted."""
-        return np.flatnonzero(self.children.reach(np.array([concept])))
-
     def lca(self, concept_a: int, concept_b: int) -> np.ndarray:
         """The deepest common ancestors of two concepts (a concept is its own ancestor); empty if there are none."""
         common = np.intersect1d(

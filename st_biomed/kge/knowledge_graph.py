@@ -19,6 +19,7 @@ from st_biomed.files import check_output, finish_replacement, read_one_version, 
 from st_biomed.files.sealed import Seal
 from st_biomed.kge.splits import SHARES, split_triples
 from st_biomed.kge.triples import PAPER, TripleOptions, terminology_triples
+from st_biomed.metrics.link_prediction import checked_triples
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
 
@@ -60,24 +61,10 @@ class KnowledgeGraph:
                 raise InputError(f"{kind}: {Counter(names).most_common(1)[0][0]!r} occurs twice")
             object.__setattr__(self, kind, names)
         for part in PARTS:
-            object.__setattr__(self, part, self._checked(part))
+            triples = checked_triples(getattr(self, part), part, len(self.entities), len(self.relations))
+            object.__setattr__(self, part, triples)
         if not len(self.train):
             raise InputError("train: the graph has no training triple")
-
-    def _checked(self, part: str) -> np.ndarray:
-        triples = np.asarray(getattr(self, part))
-        if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype.kind not in "iu":
-            raise InputError(f"{part}: expected whole numbers [T, 3], found {triples.dtype} {list(triples.shape)}")
-        for column, (end, known) in enumerate(
-            zip(("head", "relation", "tail"), (self.entities, self.relations, self.entities))
-        ):
-            wrong = (triples[:, column] < 0) | (triples[:, column] >= len(known))
-            if wrong.any():
-                row = int(wrong.argmax())
-                raise InputError(
-                    f"{part}: {end} of triple {row + 1} must be from 0 to {len(known) - 1}, found {triples[row, column]}"
-                )
-        return np.ascontiguousarray(triples, dtype=np.int64)
 
     @classmethod
     def from_terminology(

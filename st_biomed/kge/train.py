@@ -35,7 +35,9 @@ def train_kge(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> TrainedKGE:
-    """Train a graph embedding, and return the weights with the best filtered MRR on validation triples.
+    """Train a graph embedding.
+
+    The result has the weights with the best filtered MRR on validation triples, or the last ones with ``patience=0``.
 
     On a CPU, equal settings give equal weights, and a resumed run gives the same result as an uninterrupted
     one of as many epochs. After more epochs than the first run had, the measurement at that run's end may be one more, and

@@ -46,7 +46,7 @@ class TrainedKGE:
     ``settings.json`` with the settings and the history, and the graph in ``graph/``.
 
     Attributes:
-        model: The model with the weights of the best epoch.
+        model: The model with the weights of the best epoch, or of the last with ``patience=0``.
         settings: Settings of the training, with the model's defaults filled in.
         history: ``epoch``, ``loss`` and ``valid_mrr`` of each evaluated epoch, including the last.
         of_model: Names of the settings that are the model's defaults, see :mod:`st_biomed.kge.model_defaults`.

@@ -96,7 +96,7 @@ class Triples(NamedTuple):
     dropped: dict[str, str]
 
 
-def parse_inverses(arguments: Sequence[str], label: str = "inverses are") -> list[tuple[str, str]]:
+def parse_inverses(arguments: Sequence[str]) -> list[tuple[str, str]]:
     """Pairs from arguments of the form ``NAME=INVERSE``.
 
     Raises:
@@ -105,7 +105,7 @@ def parse_inverses(arguments: Sequence[str], label: str = "inverses are") -> lis
     pairs = [text.split("=") for text in arguments]
     for text, pair in zip(arguments, pairs):
         if len(pair) != 2 or not all(pair):
-            raise InputError(f"{label} written NAME=INVERSE, found {text!r}")
+            raise InputError(f"inverses are written NAME=INVERSE, found {text!r}")
     return [(name, inverse) for name, inverse in pairs]
 
 

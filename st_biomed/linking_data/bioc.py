@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,11 +12,11 @@ from st_biomed.files.delimited import check_file, read_lines
 from st_biomed.files.gzipped import plain_name
 from st_biomed.linking_data.annotated import OFFSET
 from st_biomed.linking_data.bioc_xml import element_documents
+from st_biomed.readers._json import json_value
 
 SUFFIXES = {".xml": "xml", ".json": "json", ".jsonl": "json"}
 """Suffix to form, ignoring case and ``.gz``."""
 
-_HALF = re.compile(r"\\u[dD][89a-fA-F]")  # half of a character beyond U+FFFF, invalid on its own
 _DOCUMENTS = (
     "documents",
     "PubTator3",
@@ -116,7 +115,7 @@ def _json_documents(path: Path) -> Iterator[tuple[str, Any]]:
             held += [text] if held else []
             continue
         try:
-            value = _parsed(f"{path}:{line}", text)
+            value = json_value(path, text, line)
         except InputError:
             if by_line:
                 raise
@@ -125,20 +124,7 @@ def _json_documents(path: Path) -> Iterator[tuple[str, Any]]:
         by_line = True
         yield from _in_value(f"{path}:{line}", value)
     if held:
-        yield from _in_value(f"{path}:{first}", _parsed(f"{path}:{first}", "\n".join(held)))
-
-
-def _parsed(where: str, text: str) -> Any:
-    try:
-        value = json.loads(text)
-        if _HALF.search(text):
-            json.dumps(value, ensure_ascii=False).encode()
-    except json.JSONDecodeError as error:
-        file, _, line = where.rpartition(":")
-        raise InputError(f"{file}:{int(line) + error.lineno - 1}: is not JSON ({error.msg})") from error
-    except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
-        raise InputError(f"{where}: is not readable JSON ({type(error).__name__})") from error
-    return value
+        yield from _in_value(f"{path}:{first}", json_value(path, "\n".join(held), first))
 
 
 def _in_value(where: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:

@@ -113,7 +113,7 @@ class BarlowTwinsLoss(nn.Module):
         return {
             "off_diagonal": self.off_diagonal,
             "gather_across_devices": self.gather_across_devices,
-            "terminology": None if self.lookup is None else self.lookup.digest,
+            **({"terminology": None} if self.lookup is None else self.lookup.get_config_dict()),
         }
 
     @property

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from st_biomed.losses.bergamot import BergamotLoss
+from st_biomed.losses.cached import cached_if
 from st_biomed.losses.cached_bergamot import CachedBergamotLoss
 from st_biomed.losses.deep_graph_infomax import CORRUPTIONS
 from st_biomed.losses.relation_margin import SCORES, RelationMarginLoss
@@ -85,6 +86,4 @@ class BergamotLossArguments(GraphArguments):
             "corruption": self.corruption,
             "lookup": lookup,
         }
-        if mini_batch_size is not None:
-            return CachedBergamotLoss(model, encoder, mini_batch_size=mini_batch_size, **options)
-        return BergamotLoss(model, encoder, **options)
+        return cached_if(mini_batch_size, BergamotLoss, CachedBergamotLoss)(model, encoder, **options)

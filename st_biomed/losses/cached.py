@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import torch
@@ -18,6 +19,9 @@ from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.kge_margin_multi_similarity import KGEMarginMultiSimilarityLoss
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
 from st_biomed.losses.ordinal_multi_similarity import OrdinalMultiSimilarityLoss
+
+Plain = TypeVar("Plain", bound=nn.Module)
+Cached = TypeVar("Cached", bound=nn.Module)
 
 
 def _processes_may_differ() -> bool:
@@ -169,3 +173,14 @@ class CachedKGEMarginMultiSimilarityLoss(CachedLoss):
     """:class:`KGEMarginMultiSimilarityLoss` over large batches: its arguments, and those of :class:`CachedLoss`."""
 
     loss_class = KGEMarginMultiSimilarityLoss
+
+
+def cached_if(
+    mini_batch_size: int | None, plain: Callable[..., Plain], cached: Callable[..., Cached]
+) -> Callable[..., Plain | Cached]:
+    """What creates a loss: its cached form with mini-batches of a size, or its plain form without a size.
+
+    Args:
+        mini_batch_size: Number of texts embedded at once; ``None`` for all texts of a batch.
+    """
+    return plain if mini_batch_size is None else partial(cached, mini_batch_size=mini_batch_size)

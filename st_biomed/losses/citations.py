@@ -1,4 +1,4 @@
-"""BibTeX entries of losses."""
+"""BibTeX entries of losses, some of which evaluators cite, too."""
 
 from __future__ import annotations
 
@@ -30,5 +30,24 @@ BERGAMOT = """
     booktitle = {Findings of the Association for Computational Linguistics: NAACL 2024},
     pages = {4626--4643},
     year = {2024}
+}
+"""
+
+HIPRBERT = """
+@article{cai2023hiprbert,
+    title = {Hierarchical Pretraining for Biomedical Term Embeddings},
+    author = {Cai, Bryan and Zeng, Sihang and Lin, Yucong and Yuan, Zheng and Zhou, Doudou and Tian, Lu},
+    journal = {arXiv preprint arXiv:2307.00266},
+    year = {2023}
+}
+"""
+
+BIOSYN = """
+@inproceedings{sung2020biosyn,
+    title = {Biomedical Entity Representations with Synonym Marginalization},
+    author = {Sung, Mujeen and Jeon, Hwisang and Lee, Jinhyuk and Kang, Jaewoo},
+    booktitle = {Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
+    pages = {3641--3650},
+    year = {2020}
 }
 """

@@ -29,7 +29,7 @@ def check_same_loss(loss: nn.Module, device: torch.device) -> None:
     then be gathered into the loss of another, without an error.
 
     Args:
-        loss: A loss that gathers texts. Two losses of one class and equal parameters are the same.
+        loss: A loss that gathers texts. Two losses of one class, with equal parameters and labels of one kind, are the same.
         device: Device of the batch.
 
     Raises:

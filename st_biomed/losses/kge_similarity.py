@@ -72,7 +72,7 @@ class KGESimilarity:
                 f"kge has a vector of none of the {len(rows):,} concepts of lookup: its codes look like "
                 f"{table.codes[0]!r}, the terminology's like {terminology.codes[0]!r}"
             )
-        self.graph_vectors = check_name("graph_vectors", graph_vectors, GRAPH_VECTORS)
+        self.graph_vectors, self.shuffle_seed = check_name("graph_vectors", graph_vectors, GRAPH_VECTORS), seed
         self._vectors = found[usable] / lengths[usable]
         if graph_vectors == "shuffled":
             self._vectors = self._vectors[np.random.default_rng(seed).permutation(self.n_vectors)]
@@ -121,6 +121,7 @@ class KGESimilarity:
             "model": self.table_model,
             "digest": self.table_digest,
             **({} if self.graph_vectors == "original" else {"vectors": self.graph_vectors}),
+            **({"shuffle_seed": self.shuffle_seed} if self.graph_vectors == "shuffled" else {}),
             "concepts_with_vector": self.n_vectors,
             "concepts_without": self.n_missing,
             "codes_without_concept": self.n_foreign,

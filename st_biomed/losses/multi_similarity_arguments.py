@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from st_biomed.errors import InputError, check_name
-from st_biomed.losses.cached import CachedMultiSimilarityLoss
+from st_biomed.losses.cached import CachedMultiSimilarityLoss, cached_if
 from st_biomed.losses.miners import MINED, MODES, TripletMarginMiner
 from st_biomed.losses.multi_similarity import PRESETS, MultiSimilarityLoss
 from st_biomed.settings.checks import WEIGHT, about, one_of
@@ -89,6 +89,5 @@ class MultiSimilarityArguments:
             changes = {"margin": self.margin, "mode": self.mining, "mine": self.mine}
             changes = {name: value for name, value in changes.items() if value is not None}
             options["miner"] = replace(PRESETS[preset]["miner"], **changes)
-        if mini_batch_size is None:
-            return MultiSimilarityLoss.from_preset(model, preset, **options)
-        return CachedMultiSimilarityLoss.from_preset(model, preset, mini_batch_size=mini_batch_size, **options)
+        plain, cached = MultiSimilarityLoss.from_preset, CachedMultiSimilarityLoss.from_preset
+        return cached_if(mini_batch_size, plain, cached)(model, preset, **options)

@@ -49,7 +49,7 @@ class NCALoss(PublishedFormLoss):
         self, unit: Tensor, similarities: Tensor, pairs: tuple[Tensor, Tensor], counts: tuple[Tensor, Tensor]
     ) -> Tensor:
         losses = self.losses_of_rows(unit, similarities, *pairs)
-        if self.miner is not None:
+        if self.miner is not None and len(losses):
             near, far = counts
             triplets = near.sum(1) + near.sum(0) + far.sum(0)
             losses = losses * torch.where(triplets.any(), triplets / triplets.max(), 1)

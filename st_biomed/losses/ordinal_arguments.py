@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss
+from st_biomed.losses.cached import CachedOrdinalMultiSimilarityLoss, cached_if
 from st_biomed.losses.ordinal_multi_similarity import FORMS, SIMILARITIES, OrdinalMultiSimilarityLoss
 from st_biomed.losses.similarity import REDUCTIONS
 from st_biomed.settings.checks import COUNT, WEIGHT, about, above, one_of
@@ -66,18 +66,17 @@ class OrdinalArguments:
             mini_batch_size: Texts embedded at a time by the cached loss; not cached by default.
             gather_across_devices: Whether the texts of all processes form one batch.
         """
-        options: dict[str, Any] = {
+        return cached_if(mini_batch_size, OrdinalMultiSimilarityLoss, CachedOrdinalMultiSimilarityLoss)(
+            model,
+            hierarchy,
             **{name: _one_or_each(getattr(self, name)) for name in ("alpha", "beta", "base")},
-            "cut_weights": self.cut_weights or None,
-            "form": self.form,
-            "reduction": self.reduction,
-            "similarity": self.similarity,
-            "group_size": self.group_size,
-            "gather_across_devices": gather_across_devices,
-        }
-        if mini_batch_size is None:
-            return OrdinalMultiSimilarityLoss(model, hierarchy, **options)
-        return CachedOrdinalMultiSimilarityLoss(model, hierarchy, mini_batch_size=mini_batch_size, **options)
+            cut_weights=self.cut_weights or None,
+            form=self.form,
+            reduction=self.reduction,
+            similarity=self.similarity,
+            group_size=self.group_size,
+            gather_across_devices=gather_across_devices,
+        )
 
 
 def _one_or_each(values: list[float]) -> float | list[float]:

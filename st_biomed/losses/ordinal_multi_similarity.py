@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_instance, check_integer, check_name, check_numbers
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.losses.citations import HIPRBERT
 from st_biomed.losses.kernel import masked_log_sum_exp
 from st_biomed.losses.similarity import (
     REDUCTIONS,
@@ -241,14 +242,7 @@ class OrdinalMultiSimilarityLoss(nn.Module):
     @property
     def citation(self) -> str:
         """BibTeX of the loss."""
-        return """
-@article{cai2023hiprbert,
-    title = {Hierarchical Pretraining for Biomedical Term Embeddings},
-    author = {Cai, Bryan and Zeng, Sihang and Lin, Yucong and Yuan, Zheng and Zhou, Doudou and Tian, Lu},
-    journal = {arXiv preprint arXiv:2307.00266},
-    year = {2023}
-}
-"""
+        return HIPRBERT
 
 
 def _checked_cuts(cuts: Sequence[int] | None, max_distance: int | None) -> tuple[int, ...]:

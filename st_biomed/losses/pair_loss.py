@@ -139,7 +139,7 @@ class PairLoss(nn.Module, ABC):
             "miner": None if self.miner is None else self.miner.get_config_dict(),
             "reduction": self.reduction,
             "gather_across_devices": self.gather_across_devices,
-            "terminology": None if self.lookup is None else self.lookup.digest,
+            **({"terminology": None} if self.lookup is None else self.lookup.get_config_dict()),
             "mask_same_text": self.mask_same_text,
         }
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_name, check_number
-from st_biomed.losses.cached import CachedLoss
+from st_biomed.losses.cached import CachedLoss, cached_if
 from st_biomed.losses.citations import BIOLORD
 from st_biomed.losses.similarity import full_precision, join_embeddings, join_labels, unit_rows
 
@@ -193,6 +193,4 @@ def only_distilled(
         mini_batch_size: Number of texts embedded at once; ``None`` for all texts of a batch.
         **options: Further arguments of :class:`SelfDistillationLoss`.
     """
-    if mini_batch_size is None:
-        return SelfDistillationLoss(model, teacher, **options)
-    return CachedSelfDistillationLoss(model, teacher, mini_batch_size=mini_batch_size, **options)
+    return cached_if(mini_batch_size, SelfDistillationLoss, CachedSelfDistillationLoss)(model, teacher, **options)

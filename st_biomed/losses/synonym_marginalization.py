@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from st_biomed.errors import InputError, check_name, check_number
+from st_biomed.losses.citations import BIOSYN
 from st_biomed.losses.pair_loss import PairLoss, concept_pairs
 from st_biomed.losses.similarity import (
     cosine_matrix,
@@ -40,8 +41,8 @@ class SynonymMarginalizationLoss(PairLoss):
         similarity: ``"dot"``, or ``"cosine"``.
         mentions: Whether each text id is a mention, boolean ``[T]``.
         names: Whether each text id is a name of the dictionary, boolean ``[T]``.
-        **pairs: Arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`. The miner is ``None`` by default, and ``reduction``
-            is over mentions with a synonym.
+        **pairs: Arguments of :class:`~st_biomed.losses.pair_loss.PairLoss`. By default the miner is ``None`` and ``reduction``
+            ``"mean_all"``, over the mentions with a synonym.
 
     Inputs: as :class:`~st_biomed.losses.pair_loss.PairLoss`. The batches need mentions with their nearest names:
     :class:`st_biomed.samplers.HardNegativeBatches` with ``prototype_sources`` and ``candidate_sources``.
@@ -64,7 +65,7 @@ class SynonymMarginalizationLoss(PairLoss):
         names: Tensor | None = None,
         **pairs: Any,
     ) -> None:
-        super().__init__(model, **{"miner": None, **pairs})
+        super().__init__(model, **{"miner": None, "reduction": "mean_all", **pairs})
         self.scale = check_number("scale", scale, above=0.0)
         self.similarity = check_name("similarity", similarity, SIMILARITIES)
         if (mentions is None) != (names is None) or (
@@ -105,7 +106,7 @@ class SynonymMarginalizationLoss(PairLoss):
         lowest = torch.finfo(scores.dtype).min / 4
         near, far = (scores.masked_fill(~pairs, lowest).logsumexp(1) for pairs in (positives, negatives))
         losses = torch.logaddexp(far - near, near.new_zeros(()))
-        return reduce_rows(torch.where(positives.any(1), losses, 0), self.reduction)
+        return reduce_rows(losses[positives.any(1)], self.reduction)
 
     def get_config_dict(self) -> dict[str, Any]:
         """The parameters, for cards and records."""
@@ -118,15 +119,7 @@ class SynonymMarginalizationLoss(PairLoss):
     @property
     def citation(self) -> str:
         """BibTeX of the loss."""
-        return """
-@inproceedings{sung2020biosyn,
-    title = {Biomedical Entity Representations with Synonym Marginalization},
-    author = {Sung, Mujeen and Jeon, Hwisang and Lee, Jinhyuk and Kang, Jaewoo},
-    booktitle = {Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
-    pages = {3641--3650},
-    year = {2020}
-}
-"""
+        return BIOSYN
 
 
 def _check_text_ids(labels: Tensor, number: int) -> None:

@@ -56,6 +56,30 @@ class Ranks(NamedTuple):
         return (self.optimistic + self.pessimistic) / 2
 
 
+def checked_triples(triples: np.ndarray, name: str, n_entities: int, n_relations: int | None) -> np.ndarray:
+    """Triples as int64, contiguous, ``[T, 3]``: head, relation and tail.
+
+    Args:
+        name: What the triples are called in errors.
+        n_entities: Heads and tails are below it.
+        n_relations: Relations are below it; ``None`` for no limit.
+
+    Raises:
+        InputError: Another shape or type, or a number outside its range.
+    """
+    triples = np.asarray(triples)
+    if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype.kind not in "iu":
+        raise InputError(f"{name}: expected whole numbers [T, 3], found {triples.dtype} {list(triples.shape)}")
+    for column, (end, size) in enumerate((("head", n_entities), ("relation", n_relations), ("tail", n_entities))):
+        numbers = triples[:, column]
+        wrong = (numbers < 0) if size is None else (numbers < 0) | (numbers >= size)
+        if wrong.any():
+            row = int(wrong.argmax())
+            allowed = "from 0" if size is None else f"from 0 to {size - 1}"
+            raise InputError(f"{name}: {end} of triple {row + 1} must be {allowed}, found {numbers[row]}")
+    return np.ascontiguousarray(triples, dtype=np.int64)
+
+
 class KnownTriples:
     """True triples, whose entities are left out of a ranking (the filtered setting of Bordes et al. 2013, section
     4.2).

@@ -31,3 +31,15 @@ def seed_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
     mean, deviation = float(np.mean(values)), float(np.std(values, ddof=1))
     half = float(student.ppf((1 + level) / 2, len(values) - 1)) * deviation / len(values) ** 0.5
     return Interval(mean, mean - half, mean + half)
+
+
+def shown_over_seeds(values: Sequence[float], form: str = ".3f") -> str:
+    """The mean of a figure over seeds, with its interval if there are two seeds: ``"0.200 (-0.048 to 0.448)"``.
+
+    Args:
+        form: Format of the numbers; a difference has ``"+.3f"``.
+    """
+    if len(values) < 2:
+        return f"{values[0]:{form}}"
+    mean, low, high = seed_interval(values)
+    return f"{mean:{form}} ({low:{form}} to {high:{form}})"

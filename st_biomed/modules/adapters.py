@@ -90,14 +90,6 @@ def encoder_of(model: SentenceTransformer) -> Transformer:
     return first
 
 
-def trainable_fraction(model: SentenceTransformer) -> float:
-    """Trained parameters divided by all parameters of the model without adapters, the share reported in the paper."""
-    adapters = sum(parameter.numel() for parameter in adapter_parameters(model).values())
-    everything = sum(parameter.numel() for parameter in model.parameters())
-    trained = sum(parameter.numel() for parameter in model.parameters() if parameter.requires_grad)
-    return trained / (everything - adapters)
-
-
 def register_families() -> None:
     """Register checkpoints with adapters in transformers, and include the file of the classes in saved models."""
     for config_class, model_class in FAMILIES.values():

@@ -62,7 +62,7 @@ def draw_names(
     return ConceptNames(concepts, np.concatenate(texts), np.repeat(np.arange(n_concepts), names_per_concept))
 
 
-def lay_out(vectors: np.ndarray, *, perplexity: float = 15.0, seed: int = 0) -> np.ndarray:
+def lay_out(vectors: np.ndarray, *, seed: int = 0) -> np.ndarray:
     """t-SNE of unit vectors, ``[N, D]`` to ``[N, 2]`` (van der Maaten and Hinton 2008).
 
     Raises:
@@ -73,7 +73,7 @@ def lay_out(vectors: np.ndarray, *, perplexity: float = 15.0, seed: int = 0) -> 
         raise InputError(f"vectors: expected finite numbers [N, D] with D from 2, found shape {list(vectors.shape)}")
     if len(np.unique(unit_rows(vectors).astype(np.float32), axis=0)) < 2:  # the library would crash
         raise InputError(f"vectors: all {len(vectors)} have one direction, expected two or more")
-    perplexity = min(perplexity, (len(vectors) - 1) / 3)
+    perplexity = min(15.0, (len(vectors) - 1) / 3)
     return TSNE(2, perplexity=perplexity, init="pca", random_state=seed).fit_transform(unit_rows(vectors))
 
 

@@ -14,12 +14,12 @@ __all__ = ["Reader", "reader", "reader_names"]
 
 
 class Reader(Protocol):
-    """The attributes of a reader's file."""
+    """The attributes of a reader's file. One that needs a path also has ``PATH``, which says of what, and no default of ``path``."""
 
     SOURCE: SourceInfo
 
     def records(self, path: Path | None, *, tally: Tally, **options: Any) -> Iterator[Record]:
-        """Stream the records of the source at ``path``; ``None`` if the source needs no file."""
+        """Stream the records of the source at ``path``; ``None`` only for a reader without ``PATH``."""
 
 
 _READERS: Registry[Reader] = Registry(__name__, "reader", "records")

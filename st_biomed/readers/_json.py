@@ -25,7 +25,21 @@ def json_object(path: object, text: str, line: int = 0, expected: str = "JSON ob
     Raises:
         InputError: With file and line: not JSON, not readable, or not an object.
     """
-    where = f"{path}:{line}" if line else str(path)
+    document = json_value(path, text, line)
+    if not isinstance(document, dict):
+        raise InputError(f"{_where(path, line)}: expected a {expected}, found {text.strip()[:40]!r}")
+    return document
+
+
+def json_value(path: object, text: str, line: int = 0) -> Any:
+    """Parse a text as JSON of any kind.
+
+    Args:
+        path, line: As in :func:`json_object`.
+
+    Raises:
+        InputError: With file and line: not JSON, or not readable.
+    """
     try:
         document = json.loads(text)
         if _HALF.search(text):
@@ -33,10 +47,12 @@ def json_object(path: object, text: str, line: int = 0, expected: str = "JSON ob
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{max(line, 1) + error.lineno - 1}: is not JSON ({error.msg})") from error
     except (RecursionError, ValueError) as error:  # too deep, a number of thousands of digits, half a character
-        raise InputError(f"{where}: is not readable JSON ({type(error).__name__})") from error
-    if not isinstance(document, dict):
-        raise InputError(f"{where}: expected a {expected}, found {text.strip()[:40]!r}")
+        raise InputError(f"{_where(path, line)}: is not readable JSON ({type(error).__name__})") from error
     return document
+
+
+def _where(path: object, line: int) -> str:
+    return f"{path}:{line}" if line else str(path)
 
 
 def field(where: str, holder: dict[str, Any], key: str, kind: type[Kind]) -> Kind:

@@ -19,6 +19,7 @@ SOURCE = SourceInfo(
     license="WHO Collaborating Center for Drug Statistics Methodology: no commercial distribution, no changes",
     url="https://atcddd.fhi.no",
 )
+PATH = "a table of codes and names, e.g. atc.csv"
 
 _COLUMNS = (
     ("atc_code", "code", "atc", "atccode", "atc_id"),
@@ -28,9 +29,7 @@ _CODE = re.compile(r"[A-Z](\d\d([A-Z]([A-Z](\d\d)?)?)?)?")
 _LENGTHS = (5, 4, 3, 1)  # of the codes above, from the nearest
 
 
-def records(
-    path: Path | None = None, *, tally: Tally, dialect: str | None = None, encoding: str = ""
-) -> Iterator[Record]:
+def records(path: Path, *, tally: Tally, dialect: str | None = None, encoding: str = "") -> Iterator[Record]:
     """Read codes and names; a code's parent is the longest code that is a prefix of it: A10BA02, A10BA, A10B, A10, A.
 
     The first name of a code is preferred, its other names are synonyms. Tables of daily doses list a code once for
@@ -48,8 +47,6 @@ def records(
         InputError: With file and line: an invalid code, an empty name, a malformed row. Also: no such file, no
             such column.
     """
-    if path is None:
-        raise InputError("reader 'atc' needs the path of a table of codes and names, e.g. atc.csv")
     path = check_file(path)
     yield replace(SOURCE, version=year_in_name(path))
     names: dict[str, set[str]] = {}

@@ -27,6 +27,7 @@ SOURCE = SourceInfo(
     license="as the ontology",
     url="https://github.com/monarch-initiative/babelon",
 )
+PATH = "a table of translations, e.g. hp-it.babelon.tsv"
 
 # The name of each column in Babelon and in DOID's tables.
 _COLUMNS = {
@@ -66,7 +67,7 @@ class _Text(NamedTuple):
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     synonyms: str | Path | None = None,
@@ -97,8 +98,6 @@ def records(
         InputError: With file and line: a code that is not a CURIE, no language, an unknown predicate. Also: a table
             without the columns, an unknown status or scope.
     """
-    if path is None:
-        raise InputError("reader 'babelon' needs the path of a table of translations, e.g. hp-it.babelon.tsv")
     wanted = _Wanted(listed("status", statuses), listed("scope", scopes, SCOPES), definitions)
     names: dict[tuple[str, str], list[_Text]] = {}
     defined: dict[tuple[str, str], list[str]] = {}

@@ -20,6 +20,7 @@ SOURCE = SourceInfo(
     url="https://hcup-us.ahrq.gov/toolssoftware/ccs/ccs.jsp",
     redistributable=True,
 )
+PATH = "the multi-level table, e.g. ccs_multi_dx_tool_2015.csv"
 
 _LEVELS = 4
 # The published file wraps codes, and its header, in single quotes, labels in double ones.
@@ -31,7 +32,7 @@ _CATEGORY = re.compile(r"\d+(\.\d+)*")
 _SINGLE = re.compile(r"\s*\[(\d+)\.?(?: and (\d+)\.?)?\]$")
 
 
-def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
+def records(path: Path, *, tally: Tally) -> Iterator[Record]:
     """Read categories of four levels, and the ICD-9-CM codes of each lowest category.
 
     The codes become cross-references ``contains`` of the lowest category in their row, e.g. from ``CCS:1.1.1`` to
@@ -46,8 +47,6 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         InputError: With file and line: an invalid code, a category without a label, a category whose number does not
             continue that of the category above, a row without a category. Also: no such file, no such column.
     """
-    if path is None:
-        raise InputError("reader 'ccs' needs the path of the multi-level table, e.g. ccs_multi_dx_tool_2015.csv")
     path = Path(path)
     yield replace(SOURCE, version=year_in_name(path))
     names: set[tuple[str, str]] = set()

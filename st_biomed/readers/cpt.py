@@ -22,6 +22,7 @@ SOURCE = SourceInfo(
     license="American Medical Association, by license only",
     url="https://www.ama-assn.org/practice-management/cpt",
 )
+PATH = "your own table with the columns code, parent and description"
 
 _CODE = ("code", "cpt_code", "cpt", "cptcode", "concept_code", "id")
 _PARENT = ("parent", "parent_code", "parent_id", "parentcode", "immediate_parent")
@@ -36,7 +37,7 @@ _MISSING = ("error", "drop", "group")
 
 
 def records(  # noqa: PLR0913 - the differences between users' tables
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     dialect: str | None = None,
@@ -81,8 +82,6 @@ def records(  # noqa: PLR0913 - the differences between users' tables
             own parent, a parent without a row or with characters that no code has, a malformed row. Also: no such file,
             no such column, grouping nodes without headings, a name with other characters than codes have.
     """
-    if path is None:
-        raise InputError("reader 'cpt' needs the path of your own table with the columns code, parent and description")
     check_name("missing of reader 'cpt'", missing, _MISSING)
     if missing == "group" and not headings:
         raise InputError(

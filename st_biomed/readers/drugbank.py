@@ -17,6 +17,7 @@ SOURCE = SourceInfo(
     url="https://go.drugbank.com/releases/latest#open-data",
     redistributable=True,
 )
+PATH = "the vocabulary, e.g. 'drugbank vocabulary.csv'"
 
 _CODE = re.compile(r"DB\d{5,}")
 _SEPARATOR = "|"  # within a cell, with spaces around it
@@ -32,7 +33,7 @@ _COLUMNS = (
 _PREFIXES = ("CAS", "UNII", "INCHIKEY")  # of the last three columns
 
 
-def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
+def records(path: Path, *, tally: Tally) -> Iterator[Record]:
     """Read common names as preferred names, synonyms, and cross-references.
 
     The file does not state the language of a synonym ("Cétuximab"); all are read as English. Former and
@@ -47,8 +48,6 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         InputError: With file and line: an invalid code, a code listed twice, a drug without a name, a malformed
             row. Also: no such file, no such column.
     """
-    if path is None:
-        raise InputError("reader 'drugbank' needs the path of the vocabulary, e.g. 'drugbank vocabulary.csv'")
     yield SOURCE
     listed: set[str] = set()
     for line, row in read_table(path, _COLUMNS, dialect="csv"):

@@ -19,6 +19,7 @@ SOURCE = SourceInfo(
     license="not stated",
     url="https://hl7.org/fhir/uv/shorthand",
 )
+PATH = "a code system in FHIR Shorthand, e.g. icd9cm.fsh"
 
 _CODE = r'#(?:"(?P<{0}_quoted>[^"\\]*)"|(?P<{0}>[^\s"]+))'
 _STRING = r'"(?:[^"\\]|\\.)*"'
@@ -41,7 +42,7 @@ _VERSION = re.compile(r'\*\s+\^version\s*=\s*"([^"]*)"')
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     name: str | None = None,
@@ -69,8 +70,6 @@ def records(
             listed twice, a parent code that is not listed before, an indentation other than two spaces a level, a rule
             that cannot be read.
     """
-    if path is None:
-        raise InputError("reader 'fsh' needs the path of a code system in FHIR Shorthand, e.g. icd9cm.fsh")
     repairs, language = _repairs(replace), language_of("language", language)
     system = _CodeSystem()
     for line, indentation, rule in _rules(path):

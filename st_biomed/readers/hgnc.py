@@ -22,6 +22,7 @@ SOURCE = SourceInfo(
     redistributable=True,
 )
 _GROUPS = replace(SOURCE, name="HGNC_GROUP", title="Gene groups of the HUGO Gene Nomenclature Committee")
+PATH = "hgnc_complete_set.txt"
 
 _CODE = re.compile(r"HGNC:\d{1,6}")
 _GROUP = re.compile(r"\d{1,6}")
@@ -46,7 +47,7 @@ _GROUPINGS = ("parents", "types", "none")
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     preferred: str = "symbol",
@@ -75,8 +76,6 @@ def records(
         InputError: With file and line: an invalid or repeated identifier, an approved entry without symbol or name, groups
             without as many identifiers, a group with two names, a malformed row. Also: a missing column.
     """
-    if path is None:
-        raise InputError("reader 'hgnc' needs the path of hgnc_complete_set.txt")
     for option, value, allowed in (("preferred", preferred, _NAMES), ("groups", groups, _GROUPINGS)):
         check_name(f"{option} of reader 'hgnc'", value, allowed)
     references = listed("xrefs", xrefs, _XREFS)

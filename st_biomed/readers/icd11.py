@@ -21,6 +21,7 @@ SOURCE = SourceInfo(
     license="CC BY-ND 3.0 IGO (World Health Organization): not to be shared in a derived form",
     url="https://icd.who.int",
 )
+PATH = "a simple tabulation, SimpleTabulation-ICD-11-MMS-en.txt"
 
 _NEEDED = ("Foundation URI", "Code", "BlockId", "Title", "ClassKind", "IsResidual", "ChapterNo")
 _OPTIONAL = ("TitleEN",)
@@ -32,7 +33,7 @@ _FOUNDATION = "icd11.foundation"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     language: str = "",
@@ -60,8 +61,6 @@ def records(
         InputError: With file and line: a row without a code or title or with one of another form, a code that is
             listed twice, a chapter below another row, a malformed row. Also: no such file or column, an unknown chapter.
     """
-    if path is None:
-        raise InputError("reader 'icd11' needs the path of a simple tabulation, SimpleTabulation-ICD-11-MMS-en.txt")
     path = check_file(path)
     in_name = re.search(r"-ICD-11-MMS-([a-z]{2})$", plain_stem(path))
     spoken = language_of("language", language or (in_name[1] if in_name else "en"))

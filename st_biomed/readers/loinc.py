@@ -22,6 +22,7 @@ SOURCE = SourceInfo(
     license="LOINC license (Regenstrief Institute): free use with its notice, content not to be altered",
     url="https://loinc.org",
 )
+PATH = "the unpacked folder of a release, e.g. Loinc_2.77"
 
 _CORE_TABLES = [f"{folder}LoincTableCore.csv" for folder in ("LoincTableCore/", "LoincTable/", "")]
 _WHOLE_TABLES = [f"{folder}Loinc.csv" for folder in ("LoincTable/", "")]
@@ -38,7 +39,7 @@ _PART = re.compile(r"LP\d+-\d")
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     synonyms: str | Sequence[str] = "SHORTNAME",
@@ -78,8 +79,6 @@ def records(
         InputError: With file and line: an invalid code or a code that is listed twice, an empty name, an unknown
             status, a code that is its own parent, a malformed row. Also: no such folder, table, column or language.
     """
-    if path is None:
-        raise InputError("reader 'loinc' needs the path of the unpacked folder of a release, e.g. Loinc_2.77")
     path = unpacked(Path(path), "unpacked folder of a LOINC release")
     chosen = listed("synonyms of reader 'loinc'", synonyms, _SYNONYMS)
     kept = listed("statuses of reader 'loinc'", statuses, _STATUSES)

@@ -19,10 +19,11 @@ SOURCE = SourceInfo(
     license="not stated",
     url="not stated",
 )
+PATH = "a text file with lines label||name1||name2"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     name: str | None = None,
@@ -47,8 +48,6 @@ def records(
     Raises:
         InputError: With file and line: no label, no name, an empty name. Also: no such file.
     """
-    if path is None:
-        raise InputError("reader 'name_pairs' needs the path of a text file with lines label||name1||name2")
     check_file(path)
     language = language_of("language", language)
     source = name or re.sub(r"\W+", "_", path.name.split(".")[0])

@@ -21,6 +21,7 @@ SOURCE = SourceInfo(
     url="https://ncithesaurus.nci.nih.gov",
     redistributable=True,
 )
+PATH = "Thesaurus.txt"
 
 # ReadMe.txt of a release; the last column was added later.
 _COLUMNS = (
@@ -42,7 +43,7 @@ _RETIRED = "Obsolete_Concept,Retired_Concept"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     without_statuses: str | Sequence[str] = _RETIRED,
@@ -64,8 +65,6 @@ def records(
         InputError: With file and line: an invalid or repeated code, a concept without a name, a parent that is no code,
             a row with another number of cells. Also: a file with another number of columns.
     """
-    if path is None:
-        raise InputError("reader 'ncit' needs the path of Thesaurus.txt")
     path, unwanted = check_file(path), listed("without_statuses", without_statuses)
     width = len(read_header(path, dialect="tsv"))
     if width not in _WIDTHS:

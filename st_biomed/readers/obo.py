@@ -19,6 +19,7 @@ SOURCE = SourceInfo(
     license="as each ontology states",
     url="https://owlcollab.github.io/oboformat/doc/GO.format.obo-1_4.html",
 )
+PATH = "an ontology, e.g. doid.obo"
 
 _HEAD = re.compile(r"\[([A-Za-z]+)\]\s*(!.*)?")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"\s*(\w*)(?:\s+([^\s\[\]{}!]+))?')  # a text, a scope and a type
@@ -43,7 +44,7 @@ class _Stanza(NamedTuple):
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     scopes: str | Sequence[str] = "EXACT",
@@ -82,8 +83,6 @@ def records(
             synonym or definition without quotes, a synonym of an unknown scope. Also: no terms, a prefix that no term
             has.
     """
-    if path is None:
-        raise InputError("reader 'obo' needs the path of an ontology, e.g. doid.obo")
     path = check_file(path)
     ontology = Ontology(
         path,

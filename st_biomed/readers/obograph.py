@@ -20,6 +20,7 @@ SOURCE = SourceInfo(
     license="as each ontology states",
     url="https://github.com/geneontology/obographs",
 )
+PATH = "an OBO graph, e.g. hp.json"
 
 _SYNONYM = re.compile(r"has(Exact|Broad|Narrow|Related)Synonym")
 _NOT_CLASSES = {"PROPERTY": "properties", "INDIVIDUAL": "individuals", "": "nodes without a type"}
@@ -29,7 +30,7 @@ _NAMESPACE, _ALTERNATIVE = "hasOBONamespace", "hasAlternativeId"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     scopes: str | Sequence[str] = "EXACT",
@@ -64,8 +65,6 @@ def records(
         InputError: No JSON (with its line), no OBO graph, a field of the wrong kind, a term that is defined twice in
             one graph, a prefix that no term has.
     """
-    if path is None:
-        raise InputError("reader 'obograph' needs the path of an OBO graph, e.g. hp.json")
     path = check_file(path)
     ontology = Ontology(
         path,

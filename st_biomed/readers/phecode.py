@@ -31,6 +31,7 @@ SOURCE_X = SourceInfo(
     license="not stated",
     url="https://github.com/PheWAS/PhecodeXVocabulary",
 )
+PATH = "the definitions, e.g. phecode_definitions1.2.csv"
 
 # phecode_definitions1.2.csv names the column of names "phenotype", phecodeX_R_labels.csv uses it for codes.
 _CODE = ("phecode", "phenotype")
@@ -56,7 +57,7 @@ _FORMS = {SOURCE: re.compile(r"\d{3,4}(\.\d{1,2})?"), SOURCE_X: re.compile(r"[A-
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     icd_names: str | Path | None = None,
@@ -99,8 +100,6 @@ def records(
         InputError: With file and line: a code of no version or of the other version, a repeated code, an empty name,
             an unknown vocabulary. Also: titles without ``icd_map``, or what the readers of the titles refuse.
     """
-    if path is None:
-        raise InputError("reader 'phecode' needs the path of the definitions, e.g. phecode_definitions1.2.csv")
     files = {icd9cm.SOURCE.name: icd9cm_titles, icd10cm.SOURCE.name: icd10cm_titles}
     titled = {name: Path(file) for name, file in files.items() if file is not None}
     if titled and icd_map is None:

@@ -28,6 +28,7 @@ SOURCE = SourceInfo(
     url="https://www.nlm.nih.gov/research/umls/rxnorm/",
     redistributable=True,
 )
+PATH = "the folder with RXNCONSO.RRF"
 
 # The one name that RxNorm creates for a concept, then prescribable names and synonyms.
 _PREFERRED = (
@@ -50,7 +51,7 @@ def resolved(**options: Any) -> dict[str, Any]:
 
 
 def records(  # noqa: PLR0913 - the choices of names, relations and parents
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     sources: str | Sequence[str] = "RXNORM",
@@ -103,8 +104,6 @@ def records(  # noqa: PLR0913 - the choices of names, relations and parents
             malformed row. A source, term type or relation that no row has. A name with other characters than letters,
             digits, ``_``, ``.`` and ``-``.
     """
-    if path is None:
-        raise InputError("reader 'rxnorm' needs the path of the folder with RXNCONSO.RRF")
     if not re.fullmatch(r"[\w.-]+", name):
         raise InputError(f"name of reader 'rxnorm' must be letters, digits, '_', '.' or '-', found {name!r}")
     folder = rrf_folder(Path(path))

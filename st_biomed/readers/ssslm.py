@@ -20,6 +20,7 @@ SOURCE = SourceInfo(
     license="as each ontology states",
     url="https://github.com/biopragmatics/ssslm",
 )
+PATH = "a table of names, e.g. phenotype.ssslm.tsv"
 
 _NEEDED = ("text", "curie", "name", "predicate")
 _FURTHER = ("type", "language", "source")
@@ -43,7 +44,7 @@ class _Concept:
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     predicates: str | Sequence[str] = _NAMES,
@@ -76,8 +77,6 @@ def records(
             is not a CURIE, a code with two values in the column ``name``, no predicate. Also: a prefix that no code
             has.
     """
-    if path is None:
-        raise InputError("reader 'ssslm' needs the path of a table of names, e.g. phenotype.ssslm.tsv")
     path = check_file(path)
     wanted, unwanted = listed("predicate", predicates), listed("type", without_types)
     kept_prefixes = listed("prefix", prefixes)

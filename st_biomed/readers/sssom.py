@@ -20,6 +20,7 @@ SOURCE = SourceInfo(
     license="as each mapping set states",
     url="https://mapping-commons.github.io/sssom/",
 )
+PATH = "a mapping table, e.g. mondo_exactmatch_umls.sssom.tsv"
 
 _COLUMNS = ("subject_id", "subject_label", "predicate_id", "object_id")
 _MODIFIER = "predicate_modifier"  # "Not" for a negated mapping; few tables have the column
@@ -36,7 +37,7 @@ class _Mapping(NamedTuple):
     modifier: str
 
 
-def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
+def records(path: Path, *, tally: Tally) -> Iterator[Record]:
     """Read each mapping as a cross-reference of its subject, whose name is its label.
 
     The predicate is written without its prefix: ``exactMatch``. Codes are written as in ontologies (``ORPHA:123`` is
@@ -53,8 +54,6 @@ def records(path: Path | None = None, *, tally: Tally) -> Iterator[Record]:
         InputError: With file and line: a missing column, a row of the wrong length, a stray quote, a code that
             is not a CURIE, no predicate.
     """
-    if path is None:
-        raise InputError("reader 'sssom' needs the path of a mapping table, e.g. mondo_exactmatch_umls.sssom.tsv")
     path = check_file(path)
     metadata = _metadata(path)
     labels: dict[str, dict[str, None]] = {}

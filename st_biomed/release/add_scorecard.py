@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from st_biomed.encoder import load_encoder
 from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
-from st_biomed.files import copy_file, replacing
+from st_biomed.files import copy_folder, replacing
 from st_biomed.release.card import BiomedCard
 from st_biomed.release.portable import plain
 from st_biomed.release.recheck import recheck
@@ -41,8 +40,8 @@ def add_scorecard(
         The findings of the check on licensed names, in a few lines.
 
     Raises:
-        InputError: No release folder, no scorecard of this model, a card that was changed by hand, another process
-            that writes there, or a violation of the rule.
+        InputError: No release folder, a link or a special file in it, no scorecard of this model, a card that was
+            changed by hand, another process that writes there, or a violation of the rule.
     """
     folder = Path(folder)
     read_run(folder / "run.json")  # before anything is created beside it
@@ -57,7 +56,7 @@ def add_scorecard(
                 "version), and its contents would be lost: keep a copy and remove it; it is then written again"
             )
         new = with_scorecard(run, scorecard)
-        shutil.copytree(folder, draft, dirs_exist_ok=True, copy_function=copy_file)
+        copy_folder(folder, draft, linked=True)
         for name in _WRITTEN:
             (draft / name).unlink(missing_ok=True)  # a second name of the present file
         write_run(new, draft / "run.json")

@@ -20,7 +20,7 @@ from st_biomed.encoder.exported import HEADER, RUNTIMES, TEXTS, Export
 from st_biomed.encoder.graph_transformer import check_runtime
 from st_biomed.encoder.json_files import read_object
 from st_biomed.encoder.sources import find_model
-from st_biomed.errors import InputError, unknown_name
+from st_biomed.errors import InputError, shown, unknown_name
 from st_biomed.files import check_output, lock, replacing
 from st_biomed.metrics.cosine import unit_rows
 from st_biomed.release.legacy import rewrite_for_version_5
@@ -129,9 +129,17 @@ def export_encoder(
 
 
 def _own(output: Path) -> Callable[[str], bool]:
-    """Whether a file belongs to the exported encoder in a folder, by its record."""
-    header = read_object(output / HEADER)
-    return {HEADER, *TEXTS, *dict(header.get("files") or {})}.__contains__
+    """Whether a file belongs to the exported encoder in a folder, by its record.
+
+    Raises:
+        InputError: The record is damaged.
+    """
+    files = read_object(output / HEADER).get("files", {})
+    if not isinstance(files, dict):
+        raise InputError(
+            f"{output / HEADER}: files must be an object, {{...}}, found {shown(files)}; choose another folder"
+        )
+    return {HEADER, *TEXTS, *files}.__contains__
 
 
 def _run(python: str | Path, backend: str, *words: str | Path) -> dict[str, str]:

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from st_biomed.encoder import load_encoder
-from st_biomed.errors import InputError
-from st_biomed.files import replacing
+from st_biomed.errors import InputError, shown
+from st_biomed.files import copy_folder, replacing
 from st_biomed.release.folder import PROBES, check_free
 from st_biomed.release.read_release import unreplaced
 from st_biomed.release.run_data import read_run
@@ -32,6 +32,21 @@ _POOLING_MODES = {
     "lasttoken": "pooling_mode_lasttoken",
 }
 """In the order in which version 5 concatenates the vectors of several modes."""
+
+_TEXT = {"method": "forward", "method_output_name": "last_hidden_state"}
+"""How a transformer computes token embeddings of texts in version 5."""
+
+_TRANSFORMER: dict[str, tuple[object, ...]] = {
+    "transformer_task": ("feature-extraction",),
+    "module_output_name": ("token_embeddings",),
+    "modality_config text": (_TEXT,),
+    "processing_kwargs": (None, {}),
+    "unpad_inputs": (None, False),
+    "query_length": (None,),
+    "document_length": (None,),
+    "query_expansion": (None,),
+}
+"""Settings of a transformer in version 6 with the values that are the behavior of version 5."""
 
 _SENTENCE = {
     "module_input_name": "sentence_embedding",
@@ -54,16 +69,16 @@ def save_legacy(folder: str | Path, output: str | Path) -> Path:
         The new folder, which is also a release folder.
 
     Raises:
-        InputError: No release folder, a folder in use, a module or a setting that version 5 does not have, or vectors
-            that differ.
+        InputError: No release folder, a link or a special file in it, a folder in use, a module or a setting that
+            version 5 does not have, or vectors that differ.
     """
     folder, output = Path(folder), Path(output)
     read_run(folder / "run.json")
     if folder.resolve() in output.resolve().parents:
         raise InputError(f"{output}: is in the release {folder}, which is copied; choose a folder outside it")
     check_free(output)
-    with unreplaced(folder), replacing(output) as draft:
-        shutil.copytree(folder, draft, dirs_exist_ok=True)
+    with replacing(output) as draft, unreplaced(folder):  # checked before the draft is put in place
+        copy_folder(folder, draft)
         model = load_encoder(folder, device="cpu")
         rewrite_for_version_5(draft, model.max_seq_length, named=folder)
         expected = model.encode(PROBES, show_progress_bar=False)
@@ -102,9 +117,14 @@ def rewrite_for_version_5(draft: Path, max_seq_length: int | None, *, named: str
 def _transformer(folder: Path, max_seq_length: int | None) -> None:
     path = folder / "sentence_bert_config.json"
     settings = json.loads(path.read_text("utf-8"))
-    if (task := settings.get("transformer_task", "feature-extraction")) != "feature-extraction":
-        raise InputError(f"{path}: transformer_task {task!r} has no older form")
-    lower = bool(settings.get("do_lower_case", False))
+    settings.pop("max_seq_length", None)
+    lower = bool(settings.pop("do_lower_case", False))
+    settings["modality_config text"] = (settings.pop("modality_config", None) or {"text": _TEXT}).get("text")
+    for name, value in settings.items():
+        if value not in _TRANSFORMER.get(name, ()):
+            raise InputError(
+                f"{path}: {name} {shown(value)} has no older form; version 5 has max_seq_length and do_lower_case"
+            )
     _write(path, {"max_seq_length": max_seq_length, "do_lower_case": lower})
 
 

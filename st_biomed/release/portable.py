@@ -67,7 +67,7 @@ def _redacted(key: str, value: Any) -> Any:
     return REDACTED if key.lower().endswith("token") and isinstance(value, str) and value else value
 
 
-_NAMED = re.compile(r"(^[a-z]\w+:|=|,)((?:/(?!/)|~/|\.\./)[^?&,]*)")
+_NAMED = re.compile(r"(^[a-z]\w+:|=|,)((?:/(?!/)|~/|\.{1,2}/)[^?&,]*)")
 """The paths of ``option=PATH,PATH`` and ``reader:PATH?option=PATH``; a URL has two slashes."""
 
 _PATH = re.compile(r"(?<![\w/.])~?(?:/[\w.@+-]+){2,}/?")
@@ -75,9 +75,13 @@ _PATH = re.compile(r"(?<![\w/.])~?(?:/[\w.@+-]+){2,}/?")
 
 def _portable(text: str) -> str:
     """The text with absolute paths made relative to the working directory, or else reduced to their last part."""
+    if text.startswith("file:/"):
+        return "file:" + _short(text.removeprefix("file:").replace("//", "/"))
     if os.path.isabs(text) or text.startswith(("~/", "../")):
         return _short(text)
     text = _NAMED.sub(lambda match: match[1] + _short(match[2]), text)
+    if ".." in Path(text).parts:
+        return _short(text)
     return _PATH.sub(lambda match: _short(match[0]), text)
 
 

@@ -21,9 +21,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from fnmatch import fnmatch
 from pathlib import Path
 
 from st_biomed.encoder import OWN_CODE, is_own_code
@@ -60,7 +59,6 @@ def check_release(
     base_model_folder: str | Path | None = None,
     *,
     own_text: str = "",
-    exclude: Collection[str] = (),
 ) -> Findings:
     """Reject a folder that violates the rule above.
 
@@ -69,7 +67,6 @@ def check_release(
         base_model_folder: The folder of the base model's tokenizer files; without it every string of the tokenizer
             must be a single word.
         own_text: Text of the release that does not depend on training: the card's template rendered without a run.
-        exclude: Patterns of files, relative to the folder, that are not published.
 
     Returns:
         The findings that are not violations.
@@ -77,7 +74,7 @@ def check_release(
     Raises:
         InputError: With the list of violations.
     """
-    findings = judge(folder, terminologies, base_model_folder, own_text=own_text, exclude=exclude)
+    findings = judge(folder, terminologies, base_model_folder, own_text=own_text)
     _refuse(f"{folder}: may not be released", findings.breaches)
     return findings
 
@@ -88,7 +85,6 @@ def judge(
     base_model_folder: str | Path | None = None,
     *,
     own_text: str = "",
-    exclude: Collection[str] = (),
 ) -> Findings:
     """All findings of the rule; for the arguments see :func:`check_release`."""
     folder = Path(folder)
@@ -100,8 +96,6 @@ def judge(
     passages: dict[str, list[str]] = {}
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
-        if any(fnmatch(name, pattern) for pattern in exclude):
-            continue
         if path.is_dir() and not path.is_symlink() and any(path.iterdir()):
             continue  # the paths of its contents include it
         passages[name] = [name]

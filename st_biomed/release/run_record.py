@@ -17,6 +17,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.coverage import Coverage
+from st_biomed.encoder.sources import place_of
 from st_biomed.errors import InputError, check_name
 from st_biomed.release.machine import machine, versions
 from st_biomed.release.model_record import record_of
@@ -196,7 +197,8 @@ class RunRecordCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """sentence-transformers has compared the arguments with its defaults for the model's card."""
-        changed = {} if model is None else model.model_card_data.non_default_hyperparameters
+        card = getattr(model, "model_card_data", None)
+        changed = {} if card is None else card.non_default_hyperparameters
         self.record.add_training_arguments(args, changed)
 
     def on_log(
@@ -285,7 +287,7 @@ def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
 
 def _earlier(base_model: str) -> list[EarlierData]:
     """The runs of a base model, the last one first, from its record."""
-    if (run := record_of(base_model)) is None:
+    if (run := record_of(place_of(base_model))) is None:
         return []
     last = EarlierData(
         recipe=run["recipe"],

@@ -195,6 +195,11 @@ class HardNegativeCallback(EpochCallback):
                 "which of them the texts have"
             )
         routes = getattr(args, "router_mapping", None) or {}
+        if any(isinstance(route, Mapping) for route in routes.values()):
+            raise InputError(
+                f"router_mapping of the training arguments: found routes of {len(routes)} datasets by name; HardNegativeCallback "
+                "takes those of columns, such as {'text': 'document'}"
+            )
         return TaskInput((prompts or "") if prompt is None else prompt, routes.get("text"))
 
     def _vectors(

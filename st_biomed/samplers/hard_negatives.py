@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 import numpy as np
 
 from st_biomed.errors import InputError, check_instance, check_integer
 from st_biomed.samplers.base import EpochBatchSampler, SamplerArguments
-from st_biomed.samplers.batch_factories import TerminologyBatches, cached_terminology, dataset_fields
+from st_biomed.samplers.batch_factories import TerminologyBatches
 from st_biomed.samplers.neighbor_table import NeighborTable
 from st_biomed.samplers.prototypes import ConceptRows
 from st_biomed.terminology import Terminology
@@ -217,49 +216,8 @@ class HardNegativeBatchSampler(EpochBatchSampler):
 
 
 @dataclass(frozen=True, kw_only=True)
-class HardNegativeBatches(TerminologyBatches):
-    """Creates a :class:`HardNegativeBatchSampler`; the options are those of :class:`HardNegativePlan`.
+class HardNegativeBatches(TerminologyBatches, HardNegativePlan):
+    """Creates a :class:`HardNegativeBatchSampler`; the options are those of :class:`HardNegativePlan`."""
 
-    Attributes:
-        plan: Number of rows of each kind in a batch; the Italian paper's by default.
-    """
-
+    sampler_class: ClassVar = HardNegativeBatchSampler
     plan_class: ClassVar = HardNegativePlan
-
-    plan: HardNegativePlan = HardNegativePlan()
-
-    @classmethod
-    def of(
-        cls,
-        terminology: Terminology,
-        path: str | Path | None = None,
-        *,
-        dataset: Dataset | None = None,
-        plan: HardNegativePlan | None = None,
-        **options: Any,
-    ) -> Self:
-        """The batches of a terminology's names.
-
-        Args:
-            path: Folder where it is saved; needed only to unpickle the batches in another process.
-            dataset: The training dataset; ``None`` for the dataset of all names.
-            plan: The plan, in place of its attributes.
-            **options: Attributes of the plan.
-
-        Raises:
-            InputError: A plan together with its attributes, an option that the plan does not have or rejects, or a
-                terminology or dataset of another class.
-        """
-        check_instance("terminology", terminology, Terminology)
-        cls.check_options(options)
-        if plan is not None and options:
-            raise InputError(f"either plan or its attributes must be given, found plan and {', '.join(options)}")
-        plan = HardNegativePlan(**options) if plan is None else plan
-        check_instance("plan", plan, HardNegativePlan)
-        dataset = cls.all_texts(terminology) if dataset is None else dataset
-        return cls(**dataset_fields(terminology, path, dataset), plan=plan)
-
-    def sampler(self, dataset: Dataset, batch_size: int, seed: int) -> HardNegativeBatchSampler:
-        return HardNegativeBatchSampler(
-            dataset, batch_size, seed=seed, terminology=cached_terminology(self.digest, self.path), plan=self.plan
-        )

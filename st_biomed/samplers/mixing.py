@@ -33,7 +33,8 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
 
     Args:
         dataset: The concatenated datasets.
-        generator: Ignored; an epoch depends only on ``seed`` and ``epoch``, in every process.
+        generator: The generator of the batches of each dataset, if they need one; it is seeded for each pass over a dataset, so an
+            epoch depends only on ``seed`` and ``epoch``, in every process.
         temperature: T, at least 1.
         shares: A number above 0 for each dataset, in their order, in place of a temperature; they need not add up to 1.
 
@@ -94,8 +95,17 @@ class RankAlignedBatchSampler(MultiDatasetDefaultBatchSampler):
         for epoch_number in count(epoch):
             if hasattr(sampler, "set_epoch"):
                 sampler.set_epoch(epoch_number)
+            if self.generator is not None:
+                number = np.random.SeedSequence([self.seed, i, epoch_number]).generate_state(1)
+                self.generator.manual_seed(int(number[0]))
+            batch = None
             for batch in sampler:
                 yield [row + start for row in batch]
+            if batch is None:
+                raise InputError(
+                    f"dataset {i + 1} of {len(self.batch_samplers)}: its {type(sampler).__name__} makes no batch of "
+                    f"{sampler.batch_size} rows; use smaller batches or more different rows"
+                )
 
     def __len__(self) -> int:
         return int(self.batches.sum())

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from st_biomed.errors import InputError
 from st_biomed.samplers.hierarchy import HierarchyBatches
 from st_biomed.settings.checks import COUNT, LARGEST, SIZE, about, within
+from st_biomed.settings.keyword_options import unless_none
 
 if TYPE_CHECKING:
     from st_biomed.hierarchy import Hierarchy
@@ -53,7 +54,7 @@ class PartnerArguments:
             InputError: An entry is not ``SOURCE=N``.
         """
         numbers = {}
-        for pair in self.anchor_repeats if self.anchor_repeats != ["none"] else ():
+        for pair in unless_none(self.anchor_repeats):
             source, equals, number = pair.partition("=")
             if not (source and equals and number.isdecimal() and 0 < int(number[:11]) <= LARGEST):
                 raise InputError(f"anchor_repeats must have the form SOURCE=N with N from 1, found {pair!r}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import sys
 from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
@@ -56,12 +57,16 @@ def check_words(script: Path, words: Sequence[str], prog: str) -> None:
         for name in extended_yaml(Path(words[0])):
             if name not in arguments:
                 raise InputError(f"{words[0]}: {unknown_name('setting', name, arguments)}")
+    given: set[str] = set()
     for written, values in _options(words):
         name = written.removeprefix("--").replace("-", "_")
         if name not in arguments and arguments.get(name.removeprefix("no_"), _NONE).annotation != "bool":
             raise unknown_name("argument", written, (f"--{name}" for name in arguments))
         if name in arguments:
             _check_values(name, values, arguments[name], prog)
+            if name in given and arguments[name].annotation.startswith("list["):
+                print(f"note: --{name} is given twice, and its last values count: {' '.join(values)}", file=sys.stderr)
+            given.add(name)
 
 
 def written_arguments(script: Path) -> dict[str, WrittenArgument] | None:

@@ -28,6 +28,15 @@ class _Loader(yaml.SafeLoader):
         self._depth = 0
         self._sizes: dict[int, int] = {}
 
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """A value of its tag, such as ``!!int``; PyYAML itself would raise what the conversion raises."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, AttributeError, TypeError) as error:
+            kind = node.tag.rpartition(":")[2]
+            problem = f"{getattr(node, 'value', '')!r} is not of the type !!{kind}"
+            raise _Refused(problem=problem, problem_mark=node.start_mark) from error
+
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """A value within the allowed depth and size; PyYAML itself would recurse until it fails."""
         mark, is_alias = self.peek_event().start_mark, self.check_event(yaml.AliasEvent)

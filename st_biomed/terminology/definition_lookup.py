@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -80,6 +80,10 @@ class DefinitionLookup(ConceptLookup):
         """One label for each string, ``[B]``: a name's where a name is that string, else the first definition's."""
         definition = (labels - self.n_texts).clamp_(min=0)
         return labels.where(labels < self.n_texts, self._tables.on(labels.device)["string"][definition])
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """What decides the meaning of the labels, for cards and records."""
+        return {**super().get_config_dict(), "labels": "names and definitions"}
 
     def __repr__(self) -> str:
         return (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from st_biomed.csr import DeviceTables, expand, shares_key
 from st_biomed.errors import InputError
@@ -79,6 +79,10 @@ class ConceptLookup:
     def ignored_pairs(self, labels_a: Tensor, labels_b: Tensor) -> Tensor | None:
         """Pairs that are neither positive nor negative, boolean ``[A, B]``; ``None`` where there are none of them."""
         return None
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """What decides the meaning of the labels, for cards and records."""
+        return {"terminology": self.digest}
 
     def __repr__(self) -> str:
         return f"ConceptLookup({self.n_texts:,} texts, terminology {self.digest[:12]})"

@@ -76,6 +76,8 @@ class Terminology(TerminologyTables):
         module = reader(source)
         check_options(source, options)
         check_types(f"reader {source!r}", module.records, options)
+        if path is None and (needed := getattr(module, "PATH", None)):
+            raise InputError(f"reader {source!r} needs the path of {needed}")
         tally = Tally()
         records = module.records(None if path is None else Path(path), tally=tally, **options)
         terminology = cls.from_records(records, module.SOURCE)

@@ -258,7 +258,7 @@ def with_precision(training: Given, precision: str) -> Given:
     return replace(training, bf16=True, use_cpu=training.use_cpu or not torch.cuda.is_available())
 
 
-def changed_arguments(training: SentenceTransformerTrainingArguments) -> list[str]:
+def changed_arguments(training: TrainingArguments) -> list[str]:
     """Names of the trainer's arguments whose values are not the defaults, for a record."""
     usual = type(training)(training.output_dir).to_dict()
     return [name for name, value in training.to_dict().items() if value != usual[name]]

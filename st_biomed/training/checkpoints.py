@@ -16,6 +16,9 @@ import torch.distributed as dist
 from sentence_transformers.util import get_world_size
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from st_biomed.encoder.json_files import read_object
+from st_biomed.encoder.listed_modules import MODULES, listed_modules
+from st_biomed.encoder.sentence_settings import check_sentence_settings
 from st_biomed.errors import InputError
 from st_biomed.files import synchronize
 from st_biomed.files.checkpoint_folders import checkpoint_folder
@@ -83,6 +86,34 @@ def last_complete_checkpoint(work: Path) -> tuple[Path | None, dict[str, str]]:
     return None, passed
 
 
+def check_checkpoint(folder: Path) -> None:
+    """Reject a checkpoint whose files would make the trainer run code or read files elsewhere.
+
+    Args:
+        folder: The checkpoint; the best checkpoint that it names is checked too, if it is there.
+
+    Raises:
+        ForeignCode: A file names code, or a setting that determines whether pickles are run.
+        InputError: A damaged file, or a best checkpoint that is not beside this one.
+    """
+    best = read_object(folder / "trainer_state.json").get("best_model_checkpoint")
+    if isinstance(best, str) and Path(best).exists() and Path(best).resolve() != folder.resolve():
+        if Path(best).resolve().parent != folder.resolve().parent:
+            raise InputError(
+                f"{folder / 'trainer_state.json'}: best_model_checkpoint must be a folder beside {folder.name}, found {best}"
+            )
+        _check_files(Path(best))
+    _check_files(folder)
+
+
+def _check_files(folder: Path) -> None:
+    places = [folder, *(path for path in sorted(folder.rglob("*")) if path.is_dir())]
+    for place in places:
+        check_sentence_settings(place)
+    if (folder / MODULES).exists() and not any((place / "adapter_config.json").exists() for place in places):
+        listed_modules(folder)
+
+
 def set_aside(work: Path, *, after: int = -1) -> list[Path]:
     """Rename checkpoints of an earlier run; they are removed when the current run has a checkpoint.
 
@@ -95,11 +126,16 @@ def set_aside(work: Path, *, after: int = -1) -> list[Path]:
     moved = []
     for checkpoint in checkpoints_in(work):
         if step_of(checkpoint) > after:
-            new, number = work / f"earlier-{checkpoint.name}", 2
-            while new.exists():
-                new, number = work / f"earlier-{checkpoint.name}-{number}", number + 1
-            moved.append(checkpoint.rename(new))
+            moved.append(checkpoint.rename(earlier_name(checkpoint)))
     return moved
+
+
+def earlier_name(path: Path) -> Path:
+    """A free name beside a folder for what an earlier run left in it."""
+    name, number = path.with_name(f"earlier-{path.name}"), 2
+    while name.exists():
+        name, number = path.with_name(f"earlier-{path.name}-{number}"), number + 1
+    return name
 
 
 def drop_set_aside(work: Path) -> None:

@@ -10,6 +10,7 @@ from st_biomed.hierarchy import DISTANCES, Hierarchy
 from st_biomed.hierarchy.kinships import KINSHIPS
 from st_biomed.hierarchy.level_functions import LEVEL_FUNCTIONS, largest_split
 from st_biomed.settings.checks import COUNT, about, one_of
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.terminology import Terminology
 
 
@@ -88,7 +89,7 @@ class DistanceArguments:
             InputError: An entry is not ``SOURCE=DISTANCE``.
         """
         found = {}
-        for pair in self.source_distances if self.source_distances != ["none"] else ():
+        for pair in unless_none(self.source_distances):
             source, equals, definition = pair.partition("=")
             if not (source and equals and definition in DISTANCES):
                 raise InputError(

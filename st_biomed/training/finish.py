@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TypeVar
 
 import torch
 from huggingface_hub import HfApi
-from sentence_transformers import SentenceTransformer, SentenceTransformerTrainer
+from sentence_transformers import SentenceTransformer
 from torch import nn
 from transformers import TrainingArguments
 
@@ -18,7 +17,7 @@ from st_biomed.averaging.with_base import AverageWithBase
 from st_biomed.encoder.released import require_this_package
 from st_biomed.errors import InputError, disk_error
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.files import remove, replacing
+from st_biomed.files import copy_folder, remove, replacing
 from st_biomed.release.averaging_text import averaging_sentences
 from st_biomed.release.folder import fill_release
 from st_biomed.release.hub import plan_push, push_plan
@@ -77,7 +76,7 @@ def finish(
     with _state_in_errors(f"{folders.release} is the new release, and {folders.trained} stays"):
         for name in beside:
             with replacing(folders.work / name) as draft:
-                shutil.copytree(folders.trained / name, draft, dirs_exist_ok=True)
+                copy_folder(folders.trained / name, draft)
         if not keep:
             remove(folders.trained)
     return found
@@ -103,7 +102,6 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
     *,
     before: Mapping[str, Mapping[str, float]],
     terminologies: Sequence[Terminology],
-    trainer: SentenceTransformerTrainer | None = None,
     training: TrainingArguments | None = None,
     after: Mapping[str, Mapping[str, float]] | None = None,
     base_model: str | None = "",
@@ -119,8 +117,7 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
         record: The record to which the results are added.
         before: The results of the suite before training.
         terminologies: The terminologies of training and measurement; the release is checked for their strings.
-        trainer: The trainer, from which the process that writes is known; without it, this process writes.
-        training: The trainer's arguments, if there is no trainer.
+        training: The trainer's arguments, from which the process that writes is known; without them, this process writes.
         after: The results after training, if they are known already.
         base_model: The model whose tokenizer the release may have: the record's by default; ``None`` if there is none.
         form: Makes the released model from the trained one, e.g. :func:`~st_biomed.release.fold_modules.fold_modules`.
@@ -135,7 +132,6 @@ def evaluate_and_release(  # noqa: PLR0913 - one call at the end of every recipe
     Raises:
         InputError: Training diverged, or an error of :func:`finish` or :func:`publish`.
     """
-    training = training if trainer is None else trainer.args
     writes = training is None or training.process_index == 0
     label = "the trained model" if averaging is None else "the averaged model"
     logged_label = label if training is not None and training.should_log else ""

@@ -11,7 +11,6 @@ from pathlib import Path
 from huggingface_hub import HfApi
 from transformers import TrainingArguments
 
-from st_biomed.encoder.sentence_settings import check_sentence_settings
 from st_biomed.encoder.sources import find_model
 from st_biomed.errors import InputError
 from st_biomed.files import check_output, check_writable, finish_replacement, lock
@@ -23,6 +22,7 @@ from st_biomed.release.push_target import push_target
 from st_biomed.terminology import Terminology
 from st_biomed.training.checkpoints import (
     belongs_to,
+    check_checkpoint,
     checkpoints_in,
     damage,
     is_set_aside,
@@ -173,7 +173,7 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
             raise InputError(f"--resume_from_checkpoint {point}: is no checkpoint{held}")
         if wrong := damage(folder):
             raise InputError(f"--resume_from_checkpoint {point}: {wrong}; true takes the last one that is whole")
-        check_sentence_settings(folder)
+        check_checkpoint(folder)
         return folder
     found, passed = last_complete_checkpoint(work)
     if found is None:
@@ -187,7 +187,7 @@ def _checkpoint_to_resume(training: TrainingArguments, work: Path) -> Path | Non
     if is_main(training):
         for why in passed.values():
             print(f"passed over: {why}")
-    check_sentence_settings(found)
+    check_checkpoint(found)
     training.resume_from_checkpoint = str(found)
     return found
 

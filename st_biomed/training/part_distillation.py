@@ -11,6 +11,7 @@ from torch import nn
 
 from st_biomed.errors import InputError, unknown_name
 from st_biomed.settings.checks import check_unused
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.settings.origins import later
 from st_biomed.terminology import Terminology
 from st_biomed.training.distillation import DistillationArguments
@@ -60,7 +61,7 @@ class PartDistillationArguments(DistillationArguments):
             InputError: An entry is not ``PART=WEIGHT`` with a weight from 0, or a part is repeated.
         """
         weights: dict[str, float] = {}
-        for entry in self.part_distillation if self.part_distillation != ["none"] else ():
+        for entry in unless_none(self.part_distillation):
             part, _, number = entry.partition("=")
             try:
                 weight = float(number)

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from torch import nn
 
 from st_biomed.errors import InputError, unknown_name
-from st_biomed.losses.cached import CachedInfoNCELoss
+from st_biomed.losses.cached import CachedInfoNCELoss, cached_if
 from st_biomed.losses.distilled import LabelMap
 from st_biomed.losses.info_nce import InfoNCELoss
 from st_biomed.losses.multi_similarity_arguments import MultiSimilarityArguments
@@ -80,14 +80,8 @@ class DefinitionArguments(EncoderArguments):
             temperature: The divisor of the cosines.
             lookup: Determines the labels that belong together.
         """
-        options: dict[str, Any] = {
-            "miner": None,
-            "lookup": lookup,
-            "gather_across_devices": self.gather_across_devices,
-        }
-        if self.mini_batch_size is None:
-            return InfoNCELoss(model, temperature, **options)
-        return CachedInfoNCELoss(model, temperature, mini_batch_size=self.mini_batch_size, **options)
+        loss = cached_if(self.mini_batch_size, InfoNCELoss, CachedInfoNCELoss)
+        return loss(model, temperature, miner=None, lookup=lookup, gather_across_devices=self.gather_across_devices)
 
 
 @dataclass

@@ -28,7 +28,7 @@ from st_biomed.release.run_data import read_run, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
 from st_biomed.training.arguments import EncoderArguments, measured_in_training
-from st_biomed.training.checkpoints import last_complete_checkpoint, set_aside, step_of
+from st_biomed.training.checkpoints import check_checkpoint, earlier_name, last_complete_checkpoint, set_aside, step_of
 from st_biomed.training.encoder_run import run_trainer
 from st_biomed.training.finish import check_finite
 from st_biomed.training.output import OutputFolders, resume_point
@@ -171,10 +171,12 @@ class Phases:
         """Resume a phase from its last complete checkpoint, if there is one; later checkpoints are renamed.
 
         Raises:
-            InputError: The phase was begun with other settings.
+            InputError: The phase was begun with other settings, or as of :func:`~st_biomed.training.checkpoints.check_checkpoint`.
         """
         found, passed = last_complete_checkpoint(work) if self.resumes else (None, {})
         begun = work / BEGUN
+        if found is not None:
+            check_checkpoint(found)
         if found is not None and begun.is_file():
             check_same(read_run(begun), own.to_dict(), training, work, free=may_change, final_arguments=True)
         with training.main_process_first(desc="checkpoint"):
@@ -205,7 +207,4 @@ class Phases:
 
 def _set_aside(folder: Path) -> None:
     """Rename the phases of an earlier run; they are removed when a phase of this run is finished."""
-    new, number = folder.with_name(f"earlier-{folder.name}"), 2
-    while new.exists():
-        new, number = folder.with_name(f"earlier-{folder.name}-{number}"), number + 1
-    print(f"until a phase of this run is finished, what was there is kept: {folder.rename(new)}")
+    print(f"until a phase of this run is finished, what was there is kept: {folder.rename(earlier_name(folder))}")

@@ -29,6 +29,7 @@ _DECIDE_WEIGHTS = (
     *("learning_rate", "learning_rate_mapping", "lr_scheduler_type", "lr_scheduler_kwargs", "warmup_steps"),
     *("warmup_ratio", "optim", "optim_args", "adam_beta1", "adam_beta2", "adam_epsilon", "weight_decay"),
     *("max_grad_norm", "label_smoothing_factor", "neftune_noise_alpha", "bf16", "fp16", "data_seed"),
+    *("optim_target_modules", "ignore_data_skip"),
     *("per_device_train_batch_size", "gradient_accumulation_steps", "num_train_epochs", "max_steps"),
 )
 """Arguments of the trainer that decide the weights."""

@@ -10,6 +10,7 @@ from sentence_transformers import SentenceTransformer
 
 from st_biomed.samplers import PairBatches
 from st_biomed.settings.checks import about, one_of
+from st_biomed.settings.keyword_options import unless_none
 from st_biomed.terminology import Terminology
 from st_biomed.training.parts import Part, PartArguments
 from st_biomed.training_data import names_dataset, texts_of_sources, with_parent_relations, with_parents_of
@@ -52,7 +53,7 @@ class SourceArguments(PartArguments):
         Raises:
             InputError: A source without a parent.
         """
-        return with_parent_relations(whole, [] if self.relation_parents == ["none"] else self.relation_parents)
+        return with_parent_relations(whole, unless_none(self.relation_parents))
 
     def with_hierarchy(self, whole: Terminology) -> Terminology:
         """The terminology with the parents of ``hierarchy_sources`` alone.

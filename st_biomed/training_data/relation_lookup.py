@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,6 +89,11 @@ class RelationLookup(ConceptLookup):
             ends = torch.stack(self.pairs(labels))
             classes.append(ends.amin(0) * self.n_concepts + ends.amax(0))
         return classes[0][:, None] == classes[1][None, :]
+
+    def get_config_dict(self) -> dict[str, Any]:
+        """What decides the meaning of the labels, for cards and records."""
+        kind = {"labels": "relations", "shared_concept_negatives": self.shared_concept_negatives}
+        return {**super().get_config_dict(), **kind}
 
     def __repr__(self) -> str:
         return f"RelationLookup({self.n_concepts:,} concepts, terminology {self.digest[:12]})"

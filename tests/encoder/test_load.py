@@ -8,10 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sentence_transformers import SentenceTransformer
+from sentence_transformers.base.modules import Dense
+from sentence_transformers.sentence_transformer.modules import Pooling
 
 from st_biomed.encoder import PACKAGED, load_encoder, model_folder, sources
 from st_biomed.encoder.text_limit import text_limit
 from st_biomed.errors import InputError
+from st_biomed.files.folders import new_name
 from st_biomed.modules.word_vectors import word_vectors_encoder
 from tests.models.malicious import edit
 
@@ -36,6 +40,32 @@ def test_a_chosen_pooling_keeps_what_it_does_with_prompts(tiny_bert, tmp_path: P
     tiny_bert[1].include_prompt = False
     tiny_bert.save(str(tmp_path))
     assert not load_encoder(tmp_path, pooling="cls", device="cpu")[1].include_prompt
+
+
+def test_a_pooling_of_another_width_is_refused_where_a_layer_needs_it(tiny_bert, tmp_path: Path):
+    """Catches a model that loads and cannot embed."""
+    both = Pooling(16, pooling_mode=("cls", "mean"))
+    SentenceTransformer(modules=[tiny_bert[0], both, Dense(32, 8)], device="cpu").save(str(tmp_path))
+    with pytest.raises(
+        InputError, match="pooling 'cls': .* to 32 dimensions, for which its Dense was trained, and this makes 16"
+    ):
+        load_encoder(tmp_path, pooling="cls", device="cpu")
+    assert load_encoder(tmp_path, device="cpu").encode("gland").shape == (8,)
+
+
+def test_a_token_without_a_vector_is_told(tiny_bert, tmp_path: Path):
+    """Catches a tokenizer with added tokens, whose texts end in a traceback much later."""
+    tiny_bert.tokenizer.add_tokens(["stenosis"])
+    tiny_bert.save(str(tmp_path))
+    with pytest.warns(UserWarning, match="and none for 1 added ones of the tokenizer .'stenosis'."):
+        load_encoder(tmp_path, device="cpu")
+
+
+def test_a_model_whose_replacement_was_interrupted_is_found(tiny_bert_folder: Path, tmp_path: Path):
+    """Catches a kill between two renames, after which the model seems gone."""
+    begun = tmp_path / "model"
+    shutil.copytree(tiny_bert_folder, new_name(begun, "whole"))
+    assert load_encoder(begun, device="cpu").encode("gland").shape == (16,)
 
 
 @pytest.mark.parametrize(

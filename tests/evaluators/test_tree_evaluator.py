@@ -107,6 +107,8 @@ def test_sub_trees_of_joined_trees_stay_apart():
     assert TreeEvaluator.join({**parts, "bare": bare}).subtrees is None
     with pytest.raises(InputError, match=r"two numbers for each of 40 pairs, found \(40,\)"):
         TreeEvaluator(PAIRS[:40], DISTANCES[:40], subtrees=numbers[:, 0])
+    with pytest.raises(InputError, match="^subtrees: must be numbers from 0, found -1"):
+        TreeEvaluator(PAIRS[:40], DISTANCES[:40], subtrees=numbers - 1)
 
 
 @pytest.mark.parametrize(

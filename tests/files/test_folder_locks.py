@@ -54,6 +54,19 @@ def test_the_lock_of_a_dead_process_holds_nobody_up(tmp_path: Path, holder: subp
     assert not (tmp_path / ".hp.lock.json").exists()
 
 
+@pytest.mark.parametrize("exists", [True, False])
+def test_the_note_is_not_written_through_a_link(tmp_path: Path, exists: bool):
+    """Would catch a file of the user that is overwritten, or made, because a link has the name of the note."""
+    victim = tmp_path / "thesis.tex"
+    if exists:
+        victim.write_text("years of work")
+    (tmp_path / ".hp.lock.json").symlink_to(victim)
+    with lock(tmp_path / "hp"):
+        assert str(os.getpid()) in (tmp_path / ".hp.lock.json").read_text()
+        assert not (tmp_path / ".hp.lock.json").is_symlink()
+    assert victim.read_text() == "years of work" if exists else not victim.exists()
+
+
 @pytest.mark.parametrize("seconds", [0.0, 60.0])
 def test_waiting_says_for_whom_unless_it_is_short(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, seconds: float

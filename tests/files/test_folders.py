@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import time
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from st_biomed.errors import InputError
+from st_biomed.errors import InputError, disk_error
 from st_biomed.files import (
     begin_anew,
     begun_in,
@@ -115,6 +116,46 @@ def test_a_removed_folder_does_not_come_back(tmp_path: Path, removed: Callable[[
     finish_replacement(folder)
     assert not folder.exists()
     assert removed is not remove or leftovers(folder) == []
+
+
+@pytest.mark.parametrize("removal", ["next", "error", "remove"])
+def test_a_read_only_draft_is_removed(tmp_path: Path, removal: str):
+    """Catches a copy of a read-only folder that blocks its output for good; root removes it anyway."""
+
+    def read_only(folder: Path) -> None:
+        (folder / "sub").mkdir(parents=True)
+        (folder / "sub" / "file").write_text("")
+        for path in (folder / "sub" / "file", folder / "sub", folder):
+            path.chmod(path.stat().st_mode & ~0o222)
+
+    folder = tmp_path / "hp"
+    if removal == "error":
+        with pytest.raises(InputError, match="checked"), replacing(folder) as draft:
+            draft.rmdir()
+            read_only(draft)
+            raise InputError("checked")
+        assert leftovers(folder) == []
+    elif removal == "next":
+        read_only(tmp_path / ".hp.draft-0123abcd")
+        replace(folder, "new")
+        assert leftovers(folder) == []
+    else:
+        read_only(folder)
+        remove(folder)
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_an_error_of_a_removal_has_the_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Catches ``config.json: permission is missing``, which does not say where."""
+
+    def refused(path: Path, **options: bool) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied", "config.json")
+
+    monkeypatch.setattr(shutil, "rmtree", refused)
+    (tmp_path / ".hp.draft-0123abcd").mkdir()
+    with pytest.raises(PermissionError) as error:
+        replace(tmp_path / "hp", "new")
+    assert str(disk_error(error.value)) == f"{tmp_path / '.hp.draft-0123abcd'}: permission is missing"
 
 
 def test_drafts_of_another_folder_are_never_swept(tmp_path: Path):

@@ -40,6 +40,11 @@ def test_an_output_folder_is_checked_before_anything_is_made(tmp_path: Path):
     with pytest.raises(InputError, match="contains other in addition to an index"):
         check(folder, overwrite=True)
     (folder / "other").unlink()
+    (tmp_path / "notes").mkdir()
+    (folder / "other").symlink_to(tmp_path / "notes")  # removed with the folder if it passed as one
+    with pytest.raises(InputError, match="contains other in addition to an index"):
+        check(folder, overwrite=True)
+    (folder / "other").unlink()
     assert check(folder, overwrite=True) == folder
     for below in (folder / "index.json", folder / "index.json" / "deeper" / "still"):
         with pytest.raises(InputError, match="index.json: is a file, expected a folder"):

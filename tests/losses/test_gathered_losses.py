@@ -11,8 +11,11 @@ import torch.distributed as dist
 import torch.multiprocessing as mp
 from torch import Tensor, nn
 
+from st_biomed.losses.gathering import _number
+from st_biomed.losses.multi_similarity import MultiSimilarityLoss
 from st_biomed.terminology import Terminology
 from st_biomed.terminology.definition_lookup import DefinitionLookup
+from st_biomed.training_data.relation_lookup import RelationLookup
 from tests.fresh import START
 from tests.losses.bird_graph import BIRDS, GRAPH, graph_similarity
 
@@ -132,3 +135,17 @@ def test_texts_of_two_datasets_are_not_gathered_into_one_loss(ranks):
     for rank in ranks:
         assert "the processes are in batches of different datasets" in rank["other losses"]
         assert "RankAlignedMixing()" in rank["other losses"]
+
+
+def test_labels_of_another_kind_make_another_loss():
+    """Catches relation pairs gathered with names: one preset for both, and one terminology."""
+    terms = Terminology.read("toy", definitions=True, trees=2, depth=1)
+    lookups = [
+        terms,
+        RelationLookup(terms),
+        RelationLookup(terms, shared_concept_negatives=True),
+        DefinitionLookup(terms),
+    ]
+    made = [MultiSimilarityLoss.from_preset(None, "hiprbert", lookup=lookup) for lookup in lookups]
+    assert len({_number(loss) for loss in made}) == len(lookups)
+    assert _number(made[0]) == _number(MultiSimilarityLoss.from_preset(None, "hiprbert", lookup=terms))

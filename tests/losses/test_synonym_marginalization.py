@@ -112,3 +112,12 @@ def test_a_label_without_an_entry_in_the_masks_is_refused(label: int):
         InputError, match=f"^labels must be text ids from 0 to 3, as mentions and names, found {label}"
     ):
         value(VECTORS, torch.tensor([0, 1, 2, label]), **masks)
+
+
+def test_a_mention_whose_loss_is_0_counts():
+    """Catches a mean that grows as more mentions are solved: over those alone whose loss is not 0, here two of four."""
+    rows = torch.tensor([[60.0, 0.0], [60.0, 0.0], [0.0, 1.0], [0.0, 0.5], [0.0, 2.0]], dtype=torch.float32)
+    labels = torch.tensor([0, 0, 1, 1, 2])  # the last has no synonym
+    total = value(rows, labels, reduction="sum")
+    assert total == pytest.approx(2 * value(rows, labels, reduction="mean_nonzero"), abs=1e-6)
+    assert total == pytest.approx(4 * value(rows, labels), abs=1e-6)

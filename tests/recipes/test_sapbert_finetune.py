@@ -238,7 +238,7 @@ def test_the_way_of_biosyn_draws_mentions_with_their_nearest_names(run, monkeypa
 
     def watched(model, recipe, training, rows, loss, record, *callbacks, **options):
         trainer = begin(model, recipe, training, rows, loss, record, *callbacks, **options)
-        seen.append((rows, loss, training.batch_sampler.plan, trainer.state.global_step))
+        seen.append((rows, loss, training.batch_sampler, trainer.state.global_step))
         return trainer
 
     monkeypatch.setattr(sapbert_finetune, "train_encoder", watched)

@@ -65,6 +65,17 @@ def test_an_exported_encoder_is_replaced_and_nothing_else(
         export_encoder(tiny_bert_folder, tmp_path / "out", python=exporter, overwrite=True)
 
 
+@pytest.mark.parametrize("files", ["[1]", '"ab"', "null"])
+def test_a_damaged_list_of_files_is_one_line(files: str, runtime, tiny_bert_folder: Path, tmp_path: Path):  # noqa: F811
+    """Catches a traceback where the record of the folder to replace is damaged."""
+    (tmp_path / "exported.json").write_text(f'{{"files": {files}}}')
+    with pytest.raises(
+        InputError, match=r"exported\.json: files must be an object, \{...\}, found .*; choose"
+    ) as error:
+        export_encoder(tiny_bert_folder, tmp_path, overwrite=True)
+    assert "\n" not in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

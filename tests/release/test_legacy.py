@@ -24,7 +24,7 @@ from st_biomed.modules.markers import pool_mentions
 from st_biomed.modules.residual_feed_forward import ResidualFeedForward
 from st_biomed.release.fold_modules import fold_modules
 from st_biomed.release.folder import save_release
-from st_biomed.release.legacy import save_legacy
+from st_biomed.release.legacy import rewrite_for_version_5, save_legacy
 from tests.kills import every_kill
 
 TERMS = ["acute flenn", "chronic disease of the tove " * 9, "Ä"]
@@ -119,6 +119,67 @@ def test_what_has_no_older_form_is_named_and_nothing_is_written(
         save_legacy(release, tmp_path / "used")
 
 
+@pytest.mark.parametrize(
+    ("setting", "found"),
+    [
+        ({"query_length": 4}, "query_length 4"),
+        ({"processing_kwargs": {"text": {"max_length": 4}}}, r"processing_kwargs \{'text': .*\}"),
+        (
+            {"modality_config": {"text": {"method": "forward", "method_output_name": "pooler_output"}}},
+            r"modality_config text \{.*'pooler_output'\}",
+        ),
+        ({"model_args": {"dtype": "bfloat16"}}, r"model_args \{'dtype': 'bfloat16'\}"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_setting_of_the_transformer_without_an_older_form_is_refused(
+    setting: dict[str, object], found: str, tmp_path: Path
+) -> None:
+    """Catches a length of queries that is dropped, so that ``encode_query`` gives other vectors."""
+    path = tmp_path / "sentence_bert_config.json"
+    (tmp_path / "modules.json").write_text(
+        json.dumps([{"path": "", "type": "sentence_transformers.base.modules.transformer.Transformer"}])
+    )
+    usual = {"transformer_task": "feature-extraction", "module_output_name": "token_embeddings", "unpad_inputs": False}
+    usual["modality_config"] = {"text": {"method": "forward", "method_output_name": "last_hidden_state"}}
+    usual |= {"query_length": None, "max_seq_length": 9, "do_lower_case": True}
+    path.write_text(json.dumps({**usual, **setting}))
+    with pytest.raises(InputError, match=f"{found} has no older form; version 5 has max_seq_length and do_lower_case"):
+        rewrite_for_version_5(tmp_path, 32, named="model")
+    path.write_text(json.dumps(usual))
+    rewrite_for_version_5(tmp_path, 32, named="model")
+    assert json.loads(path.read_text()) == {"max_seq_length": 32, "do_lower_case": True}
+
+
+@pytest.mark.parametrize("made", ["file", "folder", "pipe"])
+def test_a_link_in_a_release_is_not_copied(made: str, release: Path, tmp_path: Path) -> None:
+    """Catches a file of another place that is copied through a link and then passes the check before publication."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.json").write_text('{"password": "x"}')
+    if made == "pipe":
+        os.mkfifo(release / "results.json")
+    else:
+        (release / "results.json").symlink_to(tmp_path / "outside" / ("secret.json" if made == "file" else ""))
+    with pytest.raises(InputError, match=r"release/results\.json: is a link or a special file"):
+        save_legacy(release, tmp_path / "older")
+    assert {path.name for path in tmp_path.iterdir()} == {"outside", "release"}
+
+
+def test_a_read_only_release_is_copied(release: Path, tmp_path: Path) -> None:
+    """Catches a copy that is read-only too: its configuration cannot be written, nor the draft be removed."""
+    folders = [release, *(path for path in release.rglob("*") if path.is_dir())]
+    for path in [*release.rglob("*"), release]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    try:
+        for output in (tmp_path / "older", tmp_path / "again"):
+            save_legacy(release, output)
+            assert all(path.stat().st_mode & 0o200 for path in [output, *output.rglob("*")])
+    finally:
+        for path in folders:
+            path.chmod(0o755)
+    assert {path.name for path in tmp_path.iterdir()} == {"again", "older", "release"}
+
+
 _LOAD = """
 import json, sys
 import numpy
@@ -161,14 +222,14 @@ def test_a_release_that_is_replaced_while_it_is_copied_is_refused(release: Path,
     """Catches an older layout with the weights of one model and the record of another."""
     from st_biomed.release import legacy
 
-    copied = shutil.copytree
+    copied = legacy.copy_folder
 
-    def replaced(source: Path, target: Path, **options: bool) -> Path:
+    def replaced(source: Path, target: Path) -> None:
         release.rename(tmp_path / "former")
-        copied(tmp_path / "former", release)
-        return copied(source, target, **options)
+        shutil.copytree(tmp_path / "former", release)
+        copied(source, target)
 
-    monkeypatch.setattr(legacy.shutil, "copytree", replaced)
+    monkeypatch.setattr(legacy, "copy_folder", replaced)
     with pytest.raises(InputError, match="release: was replaced while it was read"):
         save_legacy(release, tmp_path / "older")
     assert not (tmp_path / "older").exists()

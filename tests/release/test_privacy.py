@@ -66,13 +66,10 @@ def test_a_term_in_a_log_file_is_refused(release: Path, breaches) -> None:
 @pytest.mark.parametrize(
     "file", ["optimizer.pt", "eval/checkpoint.bin", "checkpoint-2/run.json", "notes.md", "model.py"]
 )
-def test_other_files_are_refused_whatever_they_hold_unless_they_stay_behind(
-    file: str, release: Path, breaches
-) -> None:
+def test_other_files_are_refused_whatever_they_hold(file: str, release: Path, breaches) -> None:
     (release / file).parent.mkdir(exist_ok=True)
     (release / file).write_text("harmless")
     assert breaches() == [f"{file}: is not on the list of published files"]
-    assert breaches(exclude=[file]) == []
 
 
 def test_a_link_is_refused(release: Path, breaches, tmp_path: Path) -> None:
@@ -98,7 +95,6 @@ def test_a_term_in_a_path_is_refused(file: str, release: Path, breaches) -> None
     assert [breach.split(", known")[0] for breach in breaches(gland)] == [
         f"{file.strip('/')}: holds 'acute zorbic gland failure'"
     ]
-    assert breaches(gland, exclude=[file.strip("/")]) == breaches()
 
 
 @pytest.mark.parametrize("names", [("zorb gland x", "zorb-gland x"), ("zorb gland x", "Zorb-gland x")])

@@ -19,7 +19,7 @@ from st_biomed.errors import InputError
 from st_biomed.losses import MultiSimilarityLoss, SelfDistillationLoss
 from st_biomed.losses.distilled import CachedDistilledLoss
 from st_biomed.records import SourceInfo, Term
-from st_biomed.release.portable import plain
+from st_biomed.release.portable import plain, plain_command
 from st_biomed.release.run_data import RunData, empty_run, read_run, results_table, write_run
 from st_biomed.release.run_record import RunRecord
 from st_biomed.terminology import Terminology
@@ -208,3 +208,27 @@ def test_the_papers_of_all_wrapped_losses_are_cited(licensed) -> None:
     citations = record.to_dict()["citations"]
     assert "wang2019multi" in " ".join(citations.values())
     assert {"DistilledLoss", "MultiSimilarityLoss"} <= set(citations)
+
+
+def test_the_past_of_a_model_of_the_hub_is_recorded(trained, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Catches a base model whose licensed sources are forgotten because it is named by its id."""
+    write_run(trained.run, tmp_path / "run.json")
+    (tmp_path / "modules.json").write_text("[]")
+    monkeypatch.setattr("st_biomed.encoder.hub.cached_folder", lambda name: tmp_path if name == "grp/enc" else None)
+    (last, *_) = RunRecord("x", "grp/enc", {}, 0, []).to_dict()["earlier"]
+    assert last["terminologies"] == trained.run["terminologies"]
+    assert RunRecord("x", "grp/other", {}, 0, []).to_dict()["earlier"] == []
+
+
+@pytest.mark.parametrize(
+    ("argument", "expected"),
+    [
+        ("./../secret/patients", "patients"),
+        ("data/../../jane/x", "x"),
+        ("obo:./../jane/x", "obo:x"),
+        ("file:///home/jane/x.obo", "file:x.obo"),
+        ("data/x", "data/x"),
+    ],
+)
+def test_a_command_shows_no_place_by_a_detour(argument: str, expected: str) -> None:
+    assert plain_command([argument]) == [expected]

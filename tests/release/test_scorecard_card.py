@@ -167,6 +167,27 @@ def test_a_card_that_was_changed_by_hand_is_not_lost(release: Path, licensed, di
     assert "## Scorecard" in (release / "README.md").read_text("utf-8")
 
 
+def test_a_linked_folder_is_not_taken_into_the_release(release: Path, licensed, digest: str, tmp_path: Path):
+    """Would catch files of another folder that become files of the release and pass its check."""
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.json").write_text('{"password": "x"}')
+    (release / "eval").symlink_to(tmp_path / "outside")
+    with pytest.raises(InputError, match="release/eval: is a link or a special file"):
+        add_scorecard(release, [scorecard(digest)], terminologies=[licensed])
+    assert (release / "eval").is_symlink() and not read_run(release / "run.json")["scorecards"]
+
+
+def test_a_read_only_release_gets_a_scorecard(release: Path, licensed, digest: str):
+    """Would catch a read-only draft, and an earlier version that cannot be removed and blocks later calls."""
+    for path in [*release.rglob("*"), release]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    for draws in (7, 9):
+        add_scorecard(release, [scorecard(digest, draws=draws)], terminologies=[licensed])
+        assert read_run(release / "run.json")["scorecards"][0]["draws"] == draws
+    assert [path.name for path in release.parent.iterdir()] == [release.name]
+    assert all(path.stat().st_mode & 0o200 for path in [release, *release.rglob("*")] if path.is_dir())
+
+
 def test_what_is_no_release_is_refused_before_anything_is_made(tmp_path: Path):
     for folder in (tmp_path / "nowhere" / "x", tmp_path):
         with pytest.raises(InputError, match=r"(no such folder|no run record found)"):

@@ -13,7 +13,6 @@ from st_biomed.samplers import (
     DefinitionBatches,
     GraphBatches,
     HardNegativeBatches,
-    HardNegativePlan,
     HierarchyBatches,
     ShuffledBatches,
     SynonymBatches,
@@ -55,23 +54,9 @@ def test_an_unknown_option_is_one_line_with_the_allowed_ones(kind: type[Terminol
     assert "\n" not in str(error.value)
 
 
-def test_a_plan_of_hard_negatives_is_the_same_as_its_attributes():
-    plan = HardNegativePlan(prototypes=2, neighbors=5)
-    assert HardNegativeBatches.of(TOY, plan=plan) == HardNegativeBatches.of(TOY, prototypes=2, neighbors=5)
-    assert HardNegativeBatches.of(TOY).plan == HardNegativePlan()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"plan": HardNegativePlan(), "neighbors": 5}, "either plan or its attributes .*, found plan and neighbors"),
-        ({"plan": 3}, "plan must be a HardNegativePlan, found int"),
-        ({"neighbors": 0}, "neighbors must be an integer of at least 1, found 0"),
-    ],
-)
-def test_plans_of_hard_negatives_that_cannot_be_are_refused(options: dict[str, Any], message: str):
-    with pytest.raises(InputError, match=message):
-        HardNegativeBatches.of(TOY, **options)
+def test_plans_of_hard_negatives_that_cannot_be_are_refused():
+    with pytest.raises(InputError, match="neighbors must be an integer of at least 1, found 0"):
+        HardNegativeBatches.of(TOY, neighbors=0)
 
 
 @pytest.mark.parametrize("kind", PLANNED)

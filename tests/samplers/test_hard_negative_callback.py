@@ -157,7 +157,7 @@ def train(folder: Path, model_folder: Path, callback, *, resume: str | None = No
         num_train_epochs=2,
         learning_rate=0.05,
         save_steps=4,
-        batch_sampler=options.pop("batch_sampler", HardNegativeBatches.of(TOY, plan=PLAN)),
+        batch_sampler=options.pop("batch_sampler", HardNegativeBatches.of(TOY, **vars(PLAN))),
         report_to="none",
         disable_tqdm=True,
         use_cpu=True,

@@ -129,3 +129,11 @@ def test_texts_are_embedded_in_the_precision_of_the_training(tiny_bert, monkeypa
     callback = HardNegativeCallback()
     callback.refresh(begin(callback, tiny_bert), tiny_bert, bf16=bf16)
     assert seen == [bf16]
+
+
+def test_routes_of_datasets_by_name_are_refused(tiny_bert):
+    """Catches neighbors by the default route where the training uses another."""
+    with pytest.raises(
+        InputError, match="^router_mapping of the training arguments: found routes of 1 datasets by name"
+    ):
+        begin(HardNegativeCallback(), tiny_bert, router_mapping={"names": {"text": "document"}})

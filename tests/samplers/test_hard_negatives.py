@@ -208,7 +208,7 @@ def test_other_neighbors_are_other_batches():
 def test_another_process_makes_the_same_batches(tmp_path, monkeypatch):
     """Catches a bound sampler or a terminology in training_args.bin."""
     dataset = names_dataset(TOY)
-    frozen = pickle.dumps(HardNegativeBatches.of(TOY, TOY.save(tmp_path / "toy"), plan=PLAN))
+    frozen = pickle.dumps(HardNegativeBatches.of(TOY, TOY.save(tmp_path / "toy"), **vars(PLAN)))
     assert len(frozen) < 1_000
     monkeypatch.setattr(st_biomed.samplers.batch_factories, "_TERMINOLOGIES", {})
     made = pickle.loads(frozen)(dataset, PLAN.batch_size, True, seed=3)
@@ -218,10 +218,12 @@ def test_another_process_makes_the_same_batches(tmp_path, monkeypatch):
 
 
 def test_other_datasets_are_taken_in_order():
-    of = HardNegativeBatches.of(TOY, plan=PLAN)
+    of = HardNegativeBatches.of(TOY, **vars(PLAN))
     assert type(of(names_dataset(TOY).select(range(40)), 8, True)) is InOrderBatchSampler
     part = names_dataset(TOY).select(range(100))
-    assert isinstance(HardNegativeBatches.of(TOY, dataset=part, plan=PLAN)(part, 16, True), HardNegativeBatchSampler)
+    assert isinstance(
+        HardNegativeBatches.of(TOY, dataset=part, **vars(PLAN))(part, 16, True), HardNegativeBatchSampler
+    )
 
 
 def make(terminology=TOY, dataset=None, batch_size=16, **plan):

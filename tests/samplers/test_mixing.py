@@ -6,10 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+import torch
 from accelerate.data_loader import BatchSamplerShard
 from datasets import Dataset
-from sentence_transformers.base import DefaultBatchSampler
-from torch.utils.data import ConcatDataset, SequentialSampler
+from sentence_transformers.base import DefaultBatchSampler, NoDuplicatesBatchSampler
+from torch.utils.data import ConcatDataset, RandomSampler, SequentialSampler
 
 import st_biomed.samplers.mixing
 from st_biomed.errors import InputError
@@ -176,3 +177,25 @@ def test_one_dataset_object_under_two_names_is_refused():
     (part,) = datasets(16)
     with pytest.raises(InputError, match="two names share one dataset object"):
         RankAlignedMixing()(ConcatDataset([part, part]), [ShuffledBatchSampler(part, B)] * 2)
+
+
+def test_the_batches_of_sentence_transformers_depend_on_seed_and_epoch_alone():
+    """Catches a resumed epoch of other batches: random samplers draw from a generator that no one seeds."""
+
+    def sampler() -> RankAlignedBatchSampler:
+        generator = torch.Generator().manual_seed(3)
+        parts = datasets(16, 8)
+        made = [DefaultBatchSampler(RandomSampler(part, generator=generator), B, True) for part in parts]
+        return RankAlignedBatchSampler(ConcatDataset(parts), made, generator, seed=3)
+
+    gone_on, resumed = sampler(), sampler()
+    assert batches(gone_on) != batches(resumed, 1) == batches(gone_on, 1)
+
+
+def test_batches_that_a_sampler_announces_and_does_not_make_are_named():
+    """Catches a training that waits forever: equal rows, of which no batch without duplicates can be made."""
+    parts = datasets(8, 8)
+    parts[1] = parts[1].map(lambda row: {"text": "equal"})
+    made = [NoDuplicatesBatchSampler(part, B, True, generator=torch.Generator(), seed=0) for part in parts]
+    with pytest.raises(InputError, match="^dataset 2 of 2: its NoDuplicatesBatchSampler makes no batch of 4 rows"):
+        list(RankAlignedBatchSampler(ConcatDataset(parts), made))

@@ -119,3 +119,10 @@ def test_a_typo_is_told_before_any_library_is_there(path: Path):
     assert ended.stdout == "2\n", ended.stderr
     assert ended.stderr.startswith("error: unknown argument '--no_such_argument'")
     assert len(ended.stderr.splitlines()) == 1
+
+
+def test_a_list_that_is_given_twice_is_told(capsys: pytest.CaptureFixture[str]):
+    """Catches a first terminology that is dropped without a word; a single value may be given again to change it."""
+    script = CONFIGS.parent / "hiprbert.py"
+    check_words(script, ["--terminology", "a", "--seed", "1", "--terminology", "b", "c", "--seed", "2"], "hiprbert")
+    assert capsys.readouterr().err == "note: --terminology is given twice, and its last values count: b c\n"

@@ -60,3 +60,13 @@ def test_depth_has_a_limit_far_above_what_settings_need(depth: int, held: bool, 
     else:
         with pytest.raises(InputError, match=r"a\.yaml:1: values are nested more than 40 deep"):
             read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "value", ["!!int abc", "!!float abc", "!!float ''", "!!bool maybe", "!!timestamp x", "!!timestamp 2001-99-99"]
+)
+def test_a_value_that_is_not_of_its_tag_is_one_line(value: str, tmp_path: Path):
+    """Catches what the conversion raises: PyYAML passes it on."""
+    kind = value.split()[0]
+    with pytest.raises(InputError, match=rf"a.yaml:2: '.*' is not of the type {kind}$"):
+        read(tmp_path, f"a: 1\nb: {value}\n")

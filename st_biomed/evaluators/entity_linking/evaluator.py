@@ -16,6 +16,7 @@ from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, Eval
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.entity_linking.predictions import LinkingPredictions, digest_of_documents, documents_of
 from st_biomed.evaluators.entity_linking.queries import PUBLISHED, DictionaryTexts, LinkingQueries, Scoring
+from st_biomed.losses.citations import BIOSYN
 from st_biomed.metrics.linking import distinct_entries, first_hits, linking_metrics, mention_ranks, unsettled
 from st_biomed.metrics.significance import Units
 from st_biomed.neighbors import RunningNearest, search_device
@@ -290,9 +291,4 @@ class EntityLinkingEvaluator(EmbeddingEvaluator):
 
     @property
     def citation(self) -> str:
-        return """@inproceedings{sung2020biosyn,
-    title={Biomedical Entity Representations with Synonym Marginalization},
-    author={Sung, Mujeen and Jeon, Hwisang and Lee, Jinhyuk and Kang, Jaewoo},
-    booktitle={Proceedings of the 58th Annual Meeting of the Association for Computational Linguistics},
-    year={2020}
-}"""
+        return BIOSYN.strip()

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, EvaluatorOptions
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.vector_scorer import scorer_from_vectors
-from st_biomed.metrics.link_prediction import SIDES, KnownTriples, Scorer, rank_metrics, rank_triples
+from st_biomed.metrics.link_prediction import SIDES, KnownTriples, Scorer, checked_triples, rank_metrics, rank_triples
 from st_biomed.metrics.significance import Units
 from st_biomed.neighbors import SIMILARITIES
 
@@ -87,8 +87,12 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
             raise InputError(f"entities: at least two are needed, found {len(entities)}")
         self.entities, self.split, self.ks = list(entities), split, tuple(ks)
         self.per_relation, self.similarity, self.translate = per_relation, similarity, translate
-        parts = {"train": train, "valid": np.empty((0, 3), np.int64) if valid is None else valid, "test": test}
-        triples = {name: _checked(part, name, len(entities), relations) for name, part in parts.items()}
+        none, limit = np.empty((0, 3), np.int64), None if relations is None else len(relations)
+        parts = {"train": train, "valid": none if valid is None else valid, "test": test}
+        triples = {
+            name: checked_triples(part if np.size(part) else none, name, len(entities), limit)
+            for name, part in parts.items()
+        }
         every = np.concatenate(list(triples.values()))
         _refuse_repeats(every, np.repeat(_PARTS, [len(part) for part in triples.values()]))
         self.train, self.triples = triples["train"], triples[split]
@@ -219,24 +223,6 @@ class LinkPredictionEvaluator(EmbeddingEvaluator):
 
 def _prefixed(prefix: str, metrics: Mapping[str, float]) -> dict[str, float]:
     return {f"{prefix}{key}": value for key, value in metrics.items()}
-
-
-def _checked(triples: np.ndarray, name: str, n_entities: int, relations: Sequence[str] | None) -> np.ndarray:
-    """The triples as int64 ``[T, 3]``."""
-    triples = np.asarray(triples)
-    if not triples.size:
-        triples = np.empty((0, 3), dtype=np.int64)
-    if triples.ndim != 2 or triples.shape[1] != 3 or triples.dtype.kind not in "iu":
-        raise InputError(f"{name}: expected whole numbers [T, 3], found {triples.dtype} {list(triples.shape)}")
-    most = {"head": n_entities, "relation": None if relations is None else len(relations), "tail": n_entities}
-    for column, (end, size) in enumerate(most.items()):
-        numbers = triples[:, column]
-        wrong = (numbers < 0) if size is None else (numbers < 0) | (numbers >= size)
-        if wrong.any():
-            row = int(wrong.argmax())
-            allowed = "from 0" if size is None else f"from 0 to {size - 1}"
-            raise InputError(f"{name}: {end} of triple {row + 1} must be {allowed}, found {numbers[row]}")
-    return triples.astype(np.int64)
 
 
 def _refuse_repeats(triples: np.ndarray, parts: np.ndarray) -> None:

@@ -22,6 +22,7 @@ from st_biomed.evaluators.relation.draw import (
 )
 from st_biomed.evaluators.relation.file import RANDOM, Pairs, pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.relation.text_pairs import TextPairs, unordered_pairs
+from st_biomed.losses.citations import HIPRBERT
 from st_biomed.metrics.cosine import cosine_of_pairs
 from st_biomed.metrics.relation_auc import relation_metrics, relation_rows
 from st_biomed.metrics.relation_groups import relation_groups
@@ -278,13 +279,9 @@ class RelationEvaluator(EmbeddingEvaluator):
 
     @property
     def citation(self) -> str:
-        return """@article{cai2023hiprbert,
-    title={Hierarchical Pretraining for Biomedical Term Embeddings},
-    author={Cai, Bryan and Zeng, Sihang and Lin, Yucong and Yuan, Zheng and Zhou, Doudou and Tian, Lu},
-    journal={arXiv preprint arXiv:2307.00266},
-    year={2023}
-}
-@inproceedings{beam2020cui2vec,
+        return (
+            HIPRBERT.lstrip()
+            + """@inproceedings{beam2020cui2vec,
     title={Clinical Concept Embeddings Learned from Massive Sources of Multimodal Medical Data},
     author={Beam, Andrew L. and Kompa, Benjamin and Schmaltz, Allen and Fried, Inbar and Weber, Griffin and Palmer, Nathan and Shi, Xu and Cai, Tianxi and Kohane, Isaac S.},
     booktitle={Pacific Symposium on Biocomputing},
@@ -292,6 +289,7 @@ class RelationEvaluator(EmbeddingEvaluator):
     pages={295--306},
     year={2020}
 }"""
+        )
 
 
 def _shown(names: Mapping[str, Any] | Sequence[str]) -> str:

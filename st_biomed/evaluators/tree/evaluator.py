@@ -18,6 +18,7 @@ from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluationResult, Eval
 from st_biomed.evaluators.embedders import EmbedOnce
 from st_biomed.evaluators.tree.file import pair_lines, read_pairs, write_pairs
 from st_biomed.evaluators.tree.pairs import draw_pairs
+from st_biomed.losses.citations import HIPRBERT
 from st_biomed.metrics import Units, cosine_of_pairs, discrimination
 from st_biomed.metrics.distance_resampler import units_of_trees
 
@@ -73,6 +74,10 @@ class TreeEvaluator(EmbeddingEvaluator):
         if subtrees is not None and np.shape(subtrees) != (len(pairs), 2):
             raise InputError(
                 f"subtrees: expected two numbers for each of {len(pairs):,} pairs, found {np.shape(subtrees)}"
+            )
+        if subtrees is not None and len(pairs) and np.min(subtrees) < 0:
+            raise InputError(
+                f"subtrees: must be numbers from 0, found {np.min(subtrees)}; each text belongs to a sub-tree"
             )
         for i, pair in enumerate(pairs):
             if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
@@ -232,9 +237,4 @@ class TreeEvaluator(EmbeddingEvaluator):
 
     @property
     def citation(self) -> str:
-        return """@article{cai2023hiprbert,
-    title={Hierarchical Pretraining for Biomedical Term Embeddings},
-    author={Cai, Bryan and Zeng, Sihang and Lin, Yucong and Yuan, Zheng and Zhou, Doudou and Tian, Lu},
-    journal={arXiv preprint arXiv:2307.00266},
-    year={2023}
-}"""
+        return HIPRBERT.strip()

@@ -20,10 +20,11 @@ SOURCE = SourceInfo(
     license="as each resource states",
     url="https://hl7.org/fhir/terminology-module.html",
 )
+PATH = "resources: a file in JSON or XML, a folder or a .tar.gz"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     inactive: bool = False,
@@ -68,8 +69,6 @@ def records(
             unknown equivalence, two code systems with one prefix. Also: no such file, no concept, a language to read
             that no name or definition has.
     """
-    if path is None:
-        raise InputError("reader 'fhir' needs the path of resources: a file in JSON or XML, a folder or a .tar.gz")
     concepts = Concepts(
         tally,
         inactive=inactive,

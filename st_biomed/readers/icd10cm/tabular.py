@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 from st_biomed.errors import InputError
 from st_biomed.files.gzipped import open_decompressed
+from st_biomed.readers._coder_notes import BY_CODES, INSTRUCTIONS
 from st_biomed.readers.icd10cm.concepts import EXTENSIONS, curie, named
-from st_biomed.readers.icd10cm.notes import coder_note
 from st_biomed.records import Parent, Record, Tally
 
 INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "chapter")}
@@ -20,6 +20,20 @@ INCLUDES = {"none": (), "categories": ("diag",), "all": ("diag", "section", "cha
 _BLOCK = re.compile(r"\w+-\w+")
 _DEEPEST = 20  # nested elements; the list has fewer than ten
 _RANGE = re.compile(r"\s*\([A-Z]\w\w(-[A-Z]\w\w)?\)$")
+
+# Notes for coders among inclusion terms and "includes" notes: how to code, what "screening" means, and references to the
+# conditions that the codes below a category list.
+_INSTRUCTION = re.compile(
+    r"^(?:categories|codes also|these codes|this (?:category|code)|the following (?:category|codes)|the listed conditions"
+    r"|the selection|use two|screening is|usually implies)|\bshould be (?:coded|recorded)|\bcode to\b|\bthis code is\b|\bis only for use\b",
+    re.I,
+)
+# Codes as such look like parts of names (O157:H7, B12, LGMD R12): they have a point, a range, or words before them.
+_CODES = re.compile(
+    r"\bclassifi(?:able|ed) (?:to|under|elsewhere in)\b|\bconditions? (?:listed )?(?:in|under|from) [A-Z]\d"
+    r"|\b[A-Z]\d[\dA-Z]\.(?:[\dA-Z]+-?|-)|\b[A-Z]\d[\dA-Z]-[A-Z]\d[\dA-Z]\b",
+    re.I,
+)
 
 
 def tabular_list(path: Path) -> ElementTree.Element:
@@ -116,7 +130,7 @@ class Tabular:
             return [*terms, *included]
         names = []
         for note in (*terms, *included):
-            if reason := coder_note(note.strip()):
+            if reason := _coder_note(note.strip()):
                 self.tally.read_dropped(reason)
             else:
                 names.append(note)
@@ -142,6 +156,11 @@ class Tabular:
                 yield Parent(curie(longer), curie(code))
             else:
                 self.tally.read_dropped("extensions that are no valid code" if self.extensions else EXTENSIONS)
+
+
+def _coder_note(text: str) -> str:
+    """Why a note is not a name; empty if it is one."""
+    return INSTRUCTIONS if _INSTRUCTION.search(text) else BY_CODES if _CODES.search(text) else ""
 
 
 def _ends(section: ElementTree.Element) -> tuple[str, str]:

@@ -37,6 +37,7 @@ SOURCE_ITALIAN = SourceInfo(
     license="not stated (Ministry of Health)",
     url="https://www.salute.gov.it",
 )
+PATH = "a code file, a tabular list, a table or a tree"
 
 _FORMS = ("auto", "codes", "tabular", "table", "tree")
 _CODES = ("auto", "diagnoses", "procedures")
@@ -45,7 +46,7 @@ _CAPITALS = re.compile(r"(\d{1,2}\.\s+)?[A-Z][^a-z'\"]*")  # a title in front of
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     form: str = "auto",
@@ -99,8 +100,6 @@ def records(
     """
     for name, value, allowed in (("form", form, _FORMS), ("codes", codes, _CODES), ("includes", includes, _INCLUDES)):
         check_name(f"{name} of reader 'icd9cm'", value, allowed)
-    if path is None:
-        raise InputError("reader 'icd9cm' needs the path of a code file, a tabular list, a table or a tree")
     path = check_file(path)
     encoding = resolve_encoding(path, "", tally, fallback=WINDOWS)
     form = _recognized(path, encoding) if form == "auto" else form

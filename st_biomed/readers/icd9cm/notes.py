@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from st_biomed.readers._coder_notes import BY_CODES, INSTRUCTIONS
-from st_biomed.readers.icd9cm.list_items import ListItems
 from st_biomed.records import Tally
 
 LISTED = re.compile(r"(V\d\d(?:\.\d{1,2})?|E\d{3}(?:\.\d)?|\d{3}(?:\.\d{1,2})?)\s*\t\s*(\S.*)")
@@ -29,6 +28,7 @@ _INSTRUCTION_WITHIN = re.compile(
 )
 _FRAGMENT = re.compile(r"d(?:i|el|ello|ella|ei|egli|elle)\s|dell'", re.I)
 _LOWER_NAME = re.compile(r"(?:von|van|de)\s|[a-z]+-?[A-Z]")  # "von Gierke's disease", "vCJD"
+_SHORT = 2  # characters of an item such as "A" or "D1"
 
 _TERM, _INCLUDED, _EXCLUDED, _CODER = "terms", "includes notes not asked for", "exclusions", INSTRUCTIONS
 _HEAD = "heads of lists, which stand in front of each item"
@@ -60,6 +60,33 @@ def names_among(entries: Entries, tally: Tally, *, heading: bool, includes: str)
         else:
             tally.read_dropped(kind)
     return names
+
+
+class ListItems:
+    """The items so far of a list that has lost its indentation, from which it follows whether the next line is one of them.
+
+    Lines in lower case, numbers, "NOS" and single letters are items. So are lines with a capital if the list began with
+    one and they are in alphabetical order, and one line with a capital directly behind a first "NOS".
+
+    Args:
+        head: What stands in front of each item; empty where there is no list.
+    """
+
+    def __init__(self, head: str = "") -> None:
+        self.head = head
+        self._last = ""
+        self._capitals = False
+        self._after_nos = False
+
+    def belongs(self, text: str) -> bool:
+        """Whether a line is the next item, which then counts as the last one."""
+        capital = text[:1].isupper() and not text.startswith("NOS") and len(text) > _SHORT
+        first, name = not self._last, text.casefold()
+        belongs = first or not capital or self._after_nos or (self._capitals and self._last <= name)
+        self._capitals = capital if first else self._capitals
+        self._after_nos = first and text.startswith("NOS")
+        self._last = name
+        return belongs
 
 
 def english(lines: Iterable[str]) -> Entries:

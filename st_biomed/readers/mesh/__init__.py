@@ -16,13 +16,14 @@ from st_biomed.readers.mesh.descriptors import SOURCE, Descriptor, Thesaurus
 from st_biomed.records import Record, Tally
 from st_biomed.settings.keyword_options import listed
 
-__all__ = ["SOURCE", "records"]
+__all__ = ["PATH", "SOURCE", "records"]
 
+PATH = "MeSH: desc2031.xml, d2031.bin or a table of terms"
 _CONCEPTS = ("all", "preferred")
 
 
 def records(  # noqa: PLR0913 - four files, and which terms are names
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     trees: str | Path | None = None,
@@ -72,8 +73,6 @@ def records(  # noqa: PLR0913 - four files, and which terms are names
             heading, a malformed row, invalid XML or XML that declares entities. Also: no such file, no such column,
             ``supplement_notes`` without ``supplement``.
     """
-    if path is None:
-        raise InputError("reader 'mesh' needs the path of MeSH: desc2031.xml, d2031.bin or a table of terms")
     if concepts not in _CONCEPTS:
         raise InputError(f"concepts must be {' or '.join(_CONCEPTS)}, found {concepts!r}")
     if supplement_notes and supplement is None:

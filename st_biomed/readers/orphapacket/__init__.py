@@ -21,6 +21,7 @@ SOURCE = SourceInfo(
     url="https://github.com/Orphanet/orphapacket",
     redistributable=True,
 )
+PATH = "packets: orphapackets.jsonl, or the folder of ORPHApacket_*.json"
 
 _CODE = re.compile(r"\d{1,9}")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
@@ -43,7 +44,7 @@ _EXCLUDED = "Excluded"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     phenotypes: bool = True,
@@ -77,10 +78,6 @@ def records(
         InputError: With file and line: no JSON, no packet, a packet without a code or a name, a code that occurs
             twice, a field of the wrong type, an unknown mapping. Also: a file or folder without packets.
     """
-    if path is None:
-        raise InputError(
-            "reader 'orphapacket' needs the path of packets: orphapackets.jsonl, or the folder of ORPHApacket_*.json"
-        )
     packets = Packets(tally, phenotypes=phenotypes, frequencies=frequencies, genes=genes, definitions=definitions)
     for where, packet in read_packets(path):
         yield from packets.packet(where, packet)

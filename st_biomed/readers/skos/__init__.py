@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import check_name
 from st_biomed.readers._languages import language_of
 from st_biomed.readers.skos.graph import read_graph
 from st_biomed.readers.skos.namespaces import Namespaces
@@ -18,12 +18,13 @@ SOURCE = SourceInfo(
     license="as each concept scheme states",
     url="https://www.w3.org/TR/skos-reference",
 )
+PATH = "a concept scheme: .ttl, .nt, .rdf, .xml or .owl"
 
 _CODES = ("iri", "notation")
 
 
 def records(  # noqa: PLR0913 - the differences between thesauri
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     scheme: str = "",
@@ -64,8 +65,6 @@ def records(  # noqa: PLR0913 - the differences between thesauri
             concepts with one code, two namespaces with one prefix, a relative IRI, a tag that is no language, no concept.
             Also: no such file, another suffix, no such scheme, rdflib is not installed.
     """
-    if path is None:
-        raise InputError("reader 'skos' needs the path of a concept scheme: .ttl, .nt, .rdf, .xml or .owl")
     check_name("codes of reader 'skos'", codes, _CODES)
     spoken = tuple(language_of("languages", tag) for tag in listed("languages", languages))
     usual = language_of("language", language)

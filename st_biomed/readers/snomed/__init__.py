@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from st_biomed.errors import InputError, check_name
+from st_biomed.errors import check_name
 from st_biomed.readers.snomed.concepts import PREFIX, Concepts
 from st_biomed.readers.snomed.descriptions import Descriptions
 from st_biomed.readers.snomed.language_sets import Preferences
@@ -27,10 +27,11 @@ SOURCE = SourceInfo(
     license="SNOMED CT Affiliate License (SNOMED International)",
     url="https://www.snomed.org",
 )
+PATH = "the unpacked folder of a release (RF2)"
 
 
 def records(
-    path: Path | None = None,
+    path: Path,
     *,
     tally: Tally,
     also: str | Path | Sequence[str | Path] = "",
@@ -80,8 +81,6 @@ def records(
             in it; with file and line: a malformed row, a truncated last line, an id with a wrong check digit. A
             language, dialect or map that no row has.
     """
-    if path is None:
-        raise InputError("reader 'snomed' needs the path of the unpacked folder of a release (RF2)")
     check_name("view of reader 'snomed'", view, VIEWS)
     asked = asked_maps(listed("maps", maps))
     folders = (
