@@ -24,16 +24,14 @@ from typing import NamedTuple
 from sentence_transformers import SentenceTransformer, SentenceTransformerTrainingArguments
 from transformers import set_seed
 
-from st_biomed.averaging.average_encoders import average_encoders
+from st_biomed.averaging.trained_here import average_trained
 from st_biomed.encoder import find_model
-from st_biomed.encoder.digest import model_digest
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.entity_linking.suite import LinkingSuite
 from st_biomed.linking_data.held_out_name_arguments import HeldOutNameArguments
 from st_biomed.losses.self_distillation import only_distilled
 from st_biomed.losses.terminology_digest_callback import TerminologyDigestCallback
-from st_biomed.release.run_data import AveragedModelData, AveragingData
 from st_biomed.samplers import EpochCallback, ShuffledBatches
 from st_biomed.settings.checks import COUNT, PATH, SEED, SIZE, about, above, check_last_seed
 from st_biomed.settings.recipe import read_settings, run_recipe
@@ -227,13 +225,7 @@ def run(
         students[name] = student
 
     # Phase 3: the average of the students' weights, which may be averaged with the base model in turn.
-    share = 1 / len(students)
-    averaged = [
-        AveragedModelData(name=n, recipe="biolord", digest=model_digest(s), weight=share) for n, s in students.items()
-    ]
-    model = average_encoders([*students.values()], [share] * len(students), [*students])
-    if len(students) > 1:
-        record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[], chosen=False))
+    model = average_trained(record, students, [1 / len(students)] * len(students))
 
     # Measure and release.
     evaluate_and_release(

@@ -25,7 +25,7 @@ from sentence_transformers import SentenceTransformer, SentenceTransformerTraini
 from sentence_transformers.base.evaluation import BaseEvaluator
 from transformers import set_seed
 
-from st_biomed.averaging.average_encoders import average_encoders
+from st_biomed.averaging.trained_here import average_trained
 from st_biomed.encoder import find_model
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks, read_benchmark_settings
@@ -238,7 +238,7 @@ def run(
             **one.arguments,
         )
         students[one.name] = student
-    trained = average_encoders([*students.values()], [one.weight for one in planned], [*students])
+    trained = average_trained(record, students, [one.weight for one in planned])
 
     # Measure and release.
     evaluate_and_release(

@@ -141,7 +141,8 @@ def remove_all(paths: list[Path]) -> None:
 
 def remove_folder(folder: Path, *, ignore_errors: bool = False) -> None:
     """Remove a folder with all its contents, also one that its owner has made read-only."""
-    _make_writable(folder)
+    if not folder.is_symlink():  # what it points to is not of this folder
+        _make_writable(folder)
     try:
         shutil.rmtree(folder, ignore_errors=ignore_errors)
     except OSError as error:
