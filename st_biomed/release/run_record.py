@@ -184,8 +184,7 @@ class RunRecordCallback(TrainerCallback):
         """Entries from before a run was stopped and resumed are in the state of its checkpoint."""
         self.record.add_training_arguments(args)
         for entry in state.log_history if state.is_world_process_zero else ():
-            evaluation = any(name.startswith("eval_") for name in entry)
-            values = _evaluated(entry) if evaluation else _logged(entry)
+            values = _evaluated(entry) if any(name.startswith("eval_") for name in entry) else _logged(entry)
             self.record.add_metrics(int(entry["step"]), entry.get("epoch"), values)
 
     def on_train_end(
@@ -197,8 +196,7 @@ class RunRecordCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """sentence-transformers has compared the arguments with its defaults for the model's card."""
-        card = getattr(model, "model_card_data", None)
-        changed = {} if card is None else card.non_default_hyperparameters
+        changed = getattr(getattr(model, "model_card_data", None), "non_default_hyperparameters", {})
         self.record.add_training_arguments(args, changed)
 
     def on_log(

@@ -68,7 +68,7 @@ def run_until(phase: str, step: int, base: Path, out: Path, *arguments: object) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(st_biomed.training.phases, "run_trainer", interrupted)
         if phase == "average":
-            patch.setattr(biolord, "average_encoders", stop)
+            patch.setattr(biolord, "average_trained", stop)
         if phase == "measure":
             patch.setattr("st_biomed.training.finish.fill_release", stop)
         with pytest.raises(Stopped):

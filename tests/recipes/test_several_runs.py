@@ -191,7 +191,7 @@ def test_the_runs_share_the_vectors_of_their_teacher(tiny_bert_folder: Path, tmp
         patch.setattr(TeacherVectors, "_as_float16", halved)
         patch.setattr(AllButTheTop, "fit", fitted)
         with pytest.MonkeyPatch.context() as once:
-            once.setattr(open_encoder, "average_encoders", interrupted)
+            once.setattr(open_encoder, "average_trained", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 run(patch, *given, "--parts", *parts, "--shares", *[1] * len(parts))
         assert "line 1 of other texts" in embedded and len(embedded) == len(set(embedded))
