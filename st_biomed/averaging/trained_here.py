@@ -28,10 +28,10 @@ def average_trained(
     Raises:
         InputError: Encoders that differ in more than their weights, or invalid weights.
     """
-    averaged = [
-        AveragedModelData(name=name, recipe=record.recipe, digest=model_digest(model), weight=weight)
-        for (name, model), weight in zip(models.items(), weights)
-    ]
     if len(models) > 1:
+        averaged = [
+            AveragedModelData(name=name, recipe=record.recipe, digest=model_digest(model), weight=weight)
+            for (name, model), weight in zip(models.items(), weights)
+        ]
         record.add_averaging(AveragingData(models=averaged, metrics=[], tolerance=0.0, curve=[], chosen=False))
     return average_encoders([*models.values()], weights, [*models])

@@ -77,7 +77,7 @@ def check_vocabulary(where: Path, transformer: Any) -> None:
             f"{where}: the tokenizer has {tokenizer.vocab_size:,} tokens, but the encoder has vectors for {rows:,}: "
             f"they are not of one model: {AGAIN}"
         )
-    if rows is not None and (beyond := [token for token, row in tokenizer.get_vocab().items() if row >= rows]):
+    if rows is not None and (beyond := [token for token, row in tokenizer.get_added_vocab().items() if row >= rows]):
         warnings.warn(
             f"{where}: the encoder has vectors for {rows:,} tokens, and none for {len(beyond):,} added ones of the tokenizer "
             f"({beyond[0]!r}); a text with one cannot be embedded",

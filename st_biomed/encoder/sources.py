@@ -65,18 +65,17 @@ def repositories(name: str) -> list[str]:
     return [name] if "/" in name else [f"sentence-transformers/{name}", name]
 
 
-def place_of(name: str) -> Path:
-    """The folder of a name in the Hub's cache; of a path, or of what is not in the cache, the path."""
+def folder_in_cache(name: str) -> Path | None:
+    """The folder of a name in the Hub's cache; nothing if it is not there, or no id of the Hub."""
     from st_biomed.encoder.hub import cached_folder
 
-    for repository in () if Path(name).exists() else repositories(name):
+    for repository in repositories(name):
         try:
-            folder = cached_folder(repository)
-        except ValueError:  # no id of the Hub
-            continue
-        if folder is not None:
-            return folder
-    return Path(name)
+            if (folder := cached_folder(repository)) is not None:
+                return folder
+        except ValueError:
+            return None
+    return None
 
 
 def model_folder(name: str | Path) -> Path | None:

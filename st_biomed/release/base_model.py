@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from st_biomed.encoder import model_folder
-from st_biomed.encoder.hub import cached_folder
-from st_biomed.encoder.sources import repositories
+from st_biomed.encoder.sources import folder_in_cache
 from st_biomed.errors import InputError
 from st_biomed.release.model_record import record_of
 from st_biomed.release.run_data import began_from
@@ -18,14 +17,9 @@ def base_model_folder(base_model: str | Path) -> Path:
     Raises:
         InputError: There is neither.
     """
-    if (folder := model_folder(base_model)) is not None:
+    folder = model_folder(base_model) or folder_in_cache(str(base_model))
+    if folder is not None:
         return folder
-    for repository in repositories(str(base_model)):
-        try:
-            if (folder := cached_folder(repository)) is not None:
-                return folder
-        except ValueError:
-            break  # not an id of the Hub
     raise InputError(f"base model {str(base_model)!r}: neither a folder nor in the local Hub cache")
 
 

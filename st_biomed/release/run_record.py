@@ -17,7 +17,7 @@ from transformers import TrainerCallback, TrainerControl, TrainerState, Training
 
 from st_biomed.corpus.arguments import CorpusArguments
 from st_biomed.corpus.coverage import Coverage
-from st_biomed.encoder.sources import place_of
+from st_biomed.encoder.sources import folder_in_cache
 from st_biomed.errors import InputError, check_name
 from st_biomed.release.machine import machine, versions
 from st_biomed.release.model_record import record_of
@@ -163,8 +163,7 @@ class RunRecord:
 
     def to_dict(self) -> RunData:
         """The record up to now."""
-        run: RunData = {**self._run, "seconds": round(time.perf_counter() - self._started, 1)}
-        return run
+        return {**self._run, "seconds": round(time.perf_counter() - self._started, 1)}
 
     def save(self, folder: str | Path) -> Path:
         """Write ``run.json`` into a folder, which is created if it does not exist."""
@@ -196,8 +195,8 @@ class RunRecordCallback(TrainerCallback):
         **kwargs: Any,
     ) -> None:
         """sentence-transformers has compared the arguments with its defaults for the model's card."""
-        changed = getattr(getattr(model, "model_card_data", None), "non_default_hyperparameters", {})
-        self.record.add_training_arguments(args, changed)
+        card = getattr(model, "model_card_data", None)
+        self.record.add_training_arguments(args, getattr(card, "non_default_hyperparameters", {}))
 
     def on_log(
         self,
@@ -285,7 +284,8 @@ def corpus_data(arguments: CorpusArguments, coverage: Coverage) -> CorpusData:
 
 def _earlier(base_model: str) -> list[EarlierData]:
     """The runs of a base model, the last one first, from its record."""
-    if (run := record_of(place_of(base_model))) is None:
+    folder = None if Path(base_model).exists() else folder_in_cache(base_model)
+    if (run := record_of(folder or base_model)) is None:
         return []
     last = EarlierData(
         recipe=run["recipe"],
