@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -114,6 +115,7 @@ def replacing(folder: str | Path, *, resumable: bool = False) -> Iterator[Path]:
         try:
             draft.mkdir(exist_ok=resumable)
             yield draft
+            share_weights(draft)
             synchronize(draft)
             whole = draft.rename(new_name(folder, "whole"))
         except BaseException as error:
@@ -203,6 +205,15 @@ def remove(folder: str | Path) -> None:
         # The folder last: without it, finish_replacement would put an older version in its place.
         for path in [*beside(folder, "whole"), *beside(folder, "old"), *present]:
             remove_folder(path.rename(new_name(folder, "draft")))
+
+
+def share_weights(folder: Path) -> None:
+    """Give weights the permissions that this user's new files have; safetensors writes them for their owner alone."""
+    usual = stat.S_IMODE(folder.stat().st_mode) & 0o666
+    for file in folder.rglob("*.safetensors"):
+        state = file.lstat()
+        if stat.S_ISREG(state.st_mode) and stat.S_IMODE(state.st_mode) == 0o600 and state.st_nlink == 1:
+            file.chmod(usual | 0o600)
 
 
 def synchronize(folder: Path) -> None:

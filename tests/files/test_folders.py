@@ -260,6 +260,24 @@ def test_a_file_that_went_with_its_version_is_read_in_the_next_one(tmp_path: Pat
         read_one_version(folder, lambda folder: (folder / "third").read_text())
 
 
+def test_weights_may_be_read_by_those_who_may_read_the_folder(tmp_path: Path):
+    import torch
+    from safetensors.torch import save_file
+
+    kept = tmp_path / "kept.safetensors"
+    kept.touch(0o600)
+    umask = os.umask(0o027)
+    try:
+        with replacing(tmp_path / "model") as draft:
+            save_file({"weight": torch.zeros(2)}, draft / "model.safetensors")
+            os.link(kept, draft / "linked.safetensors")  # of another folder, too
+            (draft / "private.json").touch(0o600)
+    finally:
+        os.umask(umask)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "model").iterdir()}
+    assert modes == {"model.safetensors": 0o640, "linked.safetensors": 0o600, "private.json": 0o600}
+
+
 def test_a_file_is_replaced_at_once(tmp_path: Path):
     file = tmp_path / "linked.tsv"
     file.write_text("old")
