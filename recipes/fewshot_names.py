@@ -21,7 +21,7 @@ from sentence_transformers.util import get_world_size
 from st_biomed.errors import InputError
 from st_biomed.evaluators.benchmark import BENCHMARK, chosen_benchmarks
 from st_biomed.evaluators.suite import EvaluatorSuite
-from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_width, chains_of, check_numbers
+from st_biomed.few_shot.experiment import Chain, Experiment, TrainedChain, best_width, chains_of, check_distinct
 from st_biomed.few_shot.frozen_encoder import FrozenEncoder
 from st_biomed.few_shot.input_arguments import InputArguments
 from st_biomed.few_shot.outcomes import FewShotRun, Measured, Outcomes
@@ -189,7 +189,7 @@ def check(recipe: FewShotArguments) -> list[Chain]:
     """
     if get_world_size() > 1:
         raise InputError("a run takes seconds: start this recipe in one process")
-    check_numbers(shots=recipe.shots, seeds=recipe.seeds, hidden=recipe.hidden)
+    check_distinct(shots=recipe.shots, seeds=recipe.seeds, hidden=recipe.hidden)
     chains = chains_of(list(sources_of(recipe.training_sets)), recipe.continual)
     chosen_benchmarks(recipe.benchmarks, recipe.slow_benchmarks)
     if released(recipe) not in chains:

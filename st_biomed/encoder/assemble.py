@@ -24,7 +24,7 @@ from st_biomed.encoder.json_files import AGAIN, read_object
 from st_biomed.encoder.listed_modules import ListedModule, routes
 from st_biomed.encoder.sources import Source
 from st_biomed.encoder.text_limit import limit_to_positions
-from st_biomed.encoder.weights import check_files, check_loaded, check_numbers
+from st_biomed.encoder.weights import check_files, check_finite_weights, check_loaded
 from st_biomed.errors import InputError
 from st_biomed.settings.devices import check_device
 
@@ -72,7 +72,7 @@ def assemble(
         model.module_kwargs = OrderedDict((entry.name, entry.kwargs) for entry in listed)
     _keep_card(model, source, keep=bool(listed))
     for entry in listed or [ListedModule(name="0", path="", kind=Transformer, kwargs=[])]:
-        check_numbers(folder / entry.path, modules[entry.name])
+        check_finite_weights(folder / entry.path, modules[entry.name])
         for where, module in _encoders(folder / entry.path, modules[entry.name]):
             check_vocabulary(where, module)
             if not isinstance(module, GraphTransformer):

@@ -105,7 +105,7 @@ def check_loaded(where: Path, transformer: Any, model: Any) -> None:
             )
 
 
-def check_numbers(where: Path, module: Any) -> None:
+def check_finite_weights(where: Path, module: Any) -> None:
     """Check that the weights of a module are finite.
 
     Args:

@@ -106,7 +106,7 @@ def best_width(losses: dict[int, float]) -> int:
     return min(losses, key=lambda width: (losses[width], width))
 
 
-def check_numbers(**arguments: Sequence[int]) -> None:
+def check_distinct(**arguments: Sequence[int]) -> None:
     """Reject empty lists of numbers and repeated numbers.
 
     Raises:

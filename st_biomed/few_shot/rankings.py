@@ -42,7 +42,7 @@ def ranking_tables(
         label = split.codes.index(concept) if concept in split.codes else None
         columns = []
         for embed in (after, before):
-            nearest = nearest_rows(embed([name])[0], embed(texts))[:TOP]
+            nearest = rows_by_cosine(embed([name])[0], embed(texts))[:TOP]
             columns.append([_cell(texts[row], label is None or labels[row] == label) for row in nearest])
         title = "of no concept of the set" if concept is None else f"{training_set.titles[concept]}, {concept}"
         lines = ["| | after | before |", "|--:|:--|:--|"]
@@ -53,7 +53,7 @@ def ranking_tables(
     return "\n\n".join([LEGEND, *tables])
 
 
-def nearest_rows(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+def rows_by_cosine(vector: np.ndarray, matrix: np.ndarray) -> np.ndarray:
     """The rows of a matrix ``[N, D]`` by their cosine with a vector ``[D]``, nearest first; ties keep their order."""
     cosines = unit_rows(matrix) @ unit_rows(vector[None])[0]
     return np.argsort(-cosines.astype(np.float32), kind="stable")  # float64 would break ties by the order of summation

@@ -17,7 +17,7 @@ FIRST = 30.0
 _GROWTH = 1.1  # factor between the elapsed times of two lines, if they are more than ``every`` seconds apart
 
 
-class Progress:
+class ProgressLines:
     """Prints the current step and its time every half minute; later, after each further tenth of the elapsed time.
 
     Args:

@@ -13,7 +13,7 @@ from st_biomed.errors import InputError
 from st_biomed.evaluators.base import EmbeddingEvaluator, EvaluatorOptions
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.leaderboard.models import LoadedModel, ModelSpec
-from st_biomed.leaderboard.progress import Progress
+from st_biomed.leaderboard.progress import ProgressLines
 from st_biomed.leaderboard.provenance import definition_of, now, versions
 from st_biomed.leaderboard.results import Result, ResultsFolder, result_key
 
@@ -66,7 +66,7 @@ def measure(
     )
     available = [benchmark_ for benchmark_ in benchmarks if benchmark_.name not in measurements.missing]
 
-    long = Progress(progress if signs_of_life else None)
+    long = ProgressLines(progress if signs_of_life else None)
 
     @cache
     def evaluators(i: int) -> Sequence[EmbeddingEvaluator]:
@@ -96,7 +96,7 @@ def _results(
     folder: ResultsFolder,
     as_published: bool,
     progress: Callable[[str], None],
-    long: Progress,
+    long: ProgressLines,
 ) -> Iterator[Result]:
     for evaluator in evaluators:
         settings = {**evaluator.get_config_dict(), **model.settings_of(evaluator), "as_published": as_published}

@@ -26,7 +26,7 @@ _ANEW = "say --overwrite (in Python overwrite=True) to begin anew"
 logger = logging.getLogger(__name__)
 
 
-class Progress(NamedTuple):
+class EncodingProgress(NamedTuple):
     """The progress of an encoding.
 
     Attributes:
@@ -103,7 +103,7 @@ class ResumableMatrix:
         self._blocks.append((len(block), checksum(content)))
         self._commit()
 
-    def _differs(self, begun: Progress) -> str | None:
+    def _differs(self, begun: EncodingProgress) -> str | None:
         """The first setting in which the interrupted encoding differs, in words."""
         for key, value in self.settings.items():
             if (found := begun.settings.get(key)) != value:
@@ -116,7 +116,7 @@ class ResumableMatrix:
         self._path.write_bytes(self._header)
         self._commit()
 
-    def _resume(self, begun: Progress) -> None:
+    def _resume(self, begun: EncodingProgress) -> None:
         """Take the blocks that are what was written, up to the first that is not."""
         if not self._path.is_file():
             self._path.write_bytes(b"")
@@ -154,7 +154,7 @@ class ResumableMatrix:
         return len(self._header) + rows * self.shape[1] * self.dtype.itemsize
 
 
-def read_progress(folder: Path, *, anew: bool = False) -> Progress | None:
+def read_progress(folder: Path, *, anew: bool = False) -> EncodingProgress | None:
     """The progress of an encoding, or ``None`` if there is none.
 
     Args:
@@ -173,7 +173,7 @@ def read_progress(folder: Path, *, anew: bool = False) -> Progress | None:
         if anew:
             return None
         raise
-    return Progress(record["settings"], [(rows, expected) for rows, expected in record["blocks"]])
+    return EncodingProgress(record["settings"], [(rows, expected) for rows, expected in record["blocks"]])
 
 
 def open_matrix(folder: Path, shape: tuple[int, int]) -> np.ndarray:

@@ -17,7 +17,7 @@ from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
 from st_biomed import __version__
 from st_biomed.errors import InputError
-from st_biomed.release.hub_errors import one_line
+from st_biomed.release.hub_errors import as_input_errors
 from st_biomed.release.hub_plan import HubPlan, PlannedFile, PushOptions, Repository
 from st_biomed.release.privacy import may_leave
 from st_biomed.release.read_release import check_unreplaced, identity, unreplaced
@@ -57,7 +57,7 @@ def look_up(api: HfApi, repo_id: str, branch: str = "") -> Repository:
     """
     if is_offline_mode():
         raise InputError(f"{repo_id}: HF_HUB_OFFLINE is set: unset it to reach the Hub")
-    with one_line(repo_id):
+    with as_input_errors(repo_id):
         answer = api.whoami()
         user = answer["name"]
         role = answer.get("auth", {}).get("accessToken", {}).get("role")
@@ -158,7 +158,7 @@ def push_plan(plan: HubPlan, *, api: HfApi | None = None) -> Pushed:
         raise InputError(plan.obstacle)
     api, options, repository = api or HfApi(), plan.options, plan.repository
     additions = _additions(plan)
-    with one_line(options.repo_id):
+    with as_input_errors(options.repo_id):
         if not repository.exists:
             api.create_repo(options.repo_id, private=not options.public)
         parent = repository.heads.get(options.branch or "main")

@@ -28,7 +28,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @contextmanager
-def one_line(repo_id: str) -> Iterator[None]:
+def as_input_errors(repo_id: str) -> Iterator[None]:
     """Turn exceptions of the Hub's client into :class:`~st_biomed.errors.InputError`; bugs are not changed."""
     try:
         yield

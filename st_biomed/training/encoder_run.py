@@ -25,8 +25,8 @@ from st_biomed.training.attention import eager_attention
 from st_biomed.training.batches_of_parts import BatchesOfPartsCallback
 from st_biomed.training.best_weights import BestWeightsCallback
 from st_biomed.training.checkpoints import with_complete_checkpoints
+from st_biomed.training.encoder_trainer import EncoderTrainer
 from st_biomed.training.finish import Measured
-from st_biomed.training.finished_steps import EncoderTrainer
 from st_biomed.training.loss_warmup import LossWarmupCallback
 from st_biomed.training.moving_average import MovingAverageCallback
 from st_biomed.training.optimizer import decay_all, decay_layers, set_loss_rate

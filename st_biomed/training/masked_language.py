@@ -11,7 +11,7 @@ from torch.nn.functional import cross_entropy
 from transformers import Trainer
 
 from st_biomed.corpus.masking import IGNORED
-from st_biomed.training.finished_steps import EndsAtMaxSteps
+from st_biomed.training.encoder_trainer import EndsAtMaxSteps
 
 
 class MaskedLanguageTrainer(EndsAtMaxSteps, Trainer):

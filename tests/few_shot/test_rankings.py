@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from st_biomed.errors import InputError
-from st_biomed.few_shot.rankings import first_validation_names, nearest_rows, ranking_tables
+from st_biomed.few_shot.rankings import first_validation_names, ranking_tables, rows_by_cosine
 from st_biomed.few_shot.training_sets import TrainingSet
 from st_biomed.training_data.few_shot import few_shot_names
 
@@ -31,6 +31,6 @@ def test_nearest_first_before_and_after_in_their_columns():
 
 
 def test_equal_names_keep_their_order():
-    assert nearest_rows(np.array([1.0, 0]), np.array([[2.0, 0], [0, 1], [1, 0]])).tolist() == [0, 2, 1]
+    assert rows_by_cosine(np.array([1.0, 0]), np.array([[2.0, 0], [0, 1], [1, 0]])).tolist() == [0, 2, 1]
     direction = np.random.default_rng(0).normal(size=768)
-    assert nearest_rows(direction, np.tile(direction, (7, 1))).tolist() == list(range(7)), "sums of another order"
+    assert rows_by_cosine(direction, np.tile(direction, (7, 1))).tolist() == list(range(7)), "sums of another order"

@@ -13,7 +13,7 @@ from sentence_transformers import SentenceTransformer
 from st_biomed.evaluators.benchmark import Benchmark
 from st_biomed.leaderboard import run
 from st_biomed.leaderboard.models import ModelSpec
-from st_biomed.leaderboard.progress import Progress, moments
+from st_biomed.leaderboard.progress import ProgressLines, moments
 from st_biomed.leaderboard.results import ResultsFolder
 
 
@@ -30,7 +30,7 @@ def test_what_takes_long_is_told_now_and_then(tiny_bert: SentenceTransformer):
     """Would catch texts that are counted by calls, and a hook that stays behind."""
     lines = Lines()
     before = len(tiny_bert[-1]._forward_hooks)
-    with Progress(lines.append, every=0.02).of("one, zorb", tiny_bert, most=9):
+    with ProgressLines(lines.append, every=0.02).of("one, zorb", tiny_bert, most=9):
         tiny_bert.encode([f"flumpa {i}" for i in range(7)], batch_size=2, show_progress_bar=False)
         lines.wait_for(len(lines) + 2)
     assert lines[-1].startswith("one, zorb: ") and lines[-1].endswith(" s, 7 of at most 9 texts embedded")
@@ -43,9 +43,9 @@ def test_what_takes_long_is_told_now_and_then(tiny_bert: SentenceTransformer):
 
 def test_what_is_short_says_nothing():
     lines = Lines()
-    with Progress(lines.append).of("zorb: reading its data"):
+    with ProgressLines(lines.append).of("zorb: reading its data"):
         pass
-    with Progress(None, every=0.001).of("zorb: reading its data"):
+    with ProgressLines(None, every=0.001).of("zorb: reading its data"):
         time.sleep(0.02)
     assert lines == []
 
@@ -60,7 +60,7 @@ def test_lines_become_rarer():
 def test_an_error_ends_the_lines():
     """Would catch a thread that talks on."""
     lines = Lines()
-    with pytest.raises(KeyError), Progress(lines.append, every=0.01).of("zorb"):
+    with pytest.raises(KeyError), ProgressLines(lines.append, every=0.01).of("zorb"):
         lines.wait_for(3)
         raise KeyError
     n_lines = len(lines)
@@ -73,7 +73,7 @@ def test_a_long_benchmark_is_seen_in_a_log(tiny_bert_folder: Path, tmp_path: Pat
     (tmp_path / "x.csv").write_text("term1,term2,score\na,b,1\nc,d,2\ne,f,3\n")
     benchmark = Benchmark("zorb", "relatedness", {"path": str(tmp_path / "x.csv")})
     lines = Lines()
-    monkeypatch.setattr(run, "Progress", lambda say: Progress(say, every=0.01))
+    monkeypatch.setattr(run, "ProgressLines", lambda say: ProgressLines(say, every=0.01))
     measured = run.LoadedModel.measure
 
     def slow(self, evaluator):
