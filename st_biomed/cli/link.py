@@ -268,15 +268,13 @@ def _check_formats(
 
 def _check_files(source: Path | None, output: Path | None, rejects: Path | None, overwrite: bool) -> None:
     """Refuse to write what is there, what is read, or the same file twice."""
-    from st_biomed.files import check_writable
+    from st_biomed.files import check_new_file
 
     written = {"--output": output, "--rejects": rejects}
     for option, path in written.items():
         if path is None:
             continue
-        check_writable(path, file=True)
-        if path.exists() and not overwrite:
-            raise InputError(f"{path}: already exists; --overwrite replaces it")
+        check_new_file(path, overwrite=overwrite)
         if path.exists() and source is not None and source.exists() and path.samefile(source):
             raise InputError(f"{option} {path}: is also the input file; choose another file")
     if output is not None and rejects is not None and output.resolve() == rejects.resolve():

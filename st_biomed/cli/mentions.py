@@ -199,8 +199,9 @@ def _check_found(coverage: Coverage, terminology: str) -> None:
 
 def _check_table(file: Path, texts: list[Path], overwrite: bool) -> None:
     """Refuse to write what is there, or what is read."""
-    if file.exists() and not overwrite:
-        raise InputError(f"{file}: already exists; --overwrite replaces it")
+    from st_biomed.files import check_new_file
+
+    check_new_file(file, overwrite=overwrite)
     if file.exists() and any(file.samefile(text) for text in texts):
         raise InputError(f"--output {file}: is also an input file; choose another file")
 

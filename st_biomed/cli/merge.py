@@ -45,7 +45,7 @@ def run(
     overwrite: ReplaceTerminology = False,
 ) -> None:
     """Merge terminologies by code, and by crosswalk and equal names where asked for."""
-    from st_biomed.files import check_writable, lock, write_text
+    from st_biomed.files import check_new_file, lock, write_text
     from st_biomed.readers._normalizers import NORMALIZERS
     from st_biomed.settings.keyword_options import listed
     from st_biomed.terminology import Terminology
@@ -64,9 +64,7 @@ def run(
     check_value("--normalize", normalize, one_of(*NORMALIZERS, called="normalizer"))
     if conflicts is not None:
         check_outside("--conflicts", conflicts, output)
-        check_writable(conflicts, file=True)
-        if conflicts.exists() and not overwrite:
-            raise InputError(f"{conflicts}: already exists; --overwrite replaces it")
+        check_new_file(conflicts, overwrite=overwrite)
     with lock(output):
         check_folder(output, overwrite=overwrite)
         parts = [Terminology.open(name) for name in terminologies]

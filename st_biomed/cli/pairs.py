@@ -10,7 +10,6 @@ import typer
 
 from st_biomed.cli._options import TerminologyName, check_used
 from st_biomed.cli.read import tally_table
-from st_biomed.errors import InputError
 from st_biomed.settings.checks import FILE, SEED
 
 
@@ -34,7 +33,7 @@ def run(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the output file.")] = False,
 ) -> None:
     """Write synonym pairs or names as text. Training does not need this file."""
-    from st_biomed.files import check_writable, writing
+    from st_biomed.files import check_new_file, writing
     from st_biomed.records import Tally
     from st_biomed.terminology import Terminology
     from st_biomed.training_data.name_pairs import name_lines, pair_lines
@@ -42,9 +41,7 @@ def run(
     of_pairs: dict[str, object] = {"--max-pairs-per-concept": max_pairs_per_concept, "--seed": seed}
     check_used(of_pairs, "with --form pairs", used=form is Form.pairs)
     n_pairs = 50 if max_pairs_per_concept is None else max_pairs_per_concept
-    if output.exists() and not overwrite:
-        raise InputError(f"{output}: already exists; --overwrite replaces it")
-    check_writable(output, file=True)
+    check_new_file(output, overwrite=overwrite)
     tally = Tally()
     with writing(output) as draft, draft.open("w", encoding="utf-8") as file:
         opened = Terminology.open(terminology)

@@ -43,7 +43,7 @@ def run(
     ] = False,
 ) -> None:
     """Read many sources, make one terminology of them, and say what stands against one another."""
-    from st_biomed.files import check_writable, lock, write_text
+    from st_biomed.files import check_new_file, lock, write_text
     from st_biomed.settings.bundled import bundled
     from st_biomed.terminology.storage import HEADER, check_folder
     from st_biomed.terminology.union import missing_files, unite
@@ -61,9 +61,7 @@ def run(
 
     with lock(output, wait=if_changed):
         check_folder(output, overwrite=overwrite or if_changed)
-        check_writable(target, file=True)
-        if target.exists() and not (overwrite or if_changed):
-            raise InputError(f"{target}: exists; --overwrite replaces it")
+        check_new_file(target, overwrite=overwrite or if_changed)
         settings = UnionPlan.read(plan if plan.exists() else bundled(plan) or plan)
         folder = data or (Path(os.environ["ST_BIOMED_DATA"]) if os.environ.get("ST_BIOMED_DATA") else None)
         lacking = missing_files(settings, folder)

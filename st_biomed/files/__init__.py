@@ -6,6 +6,7 @@ from st_biomed.files.drafts import copy_file, copy_folder, replace_text, replaci
 from st_biomed.files.folders import (
     begin_anew,
     begun_in,
+    check_new_file,
     check_output,
     finish_replacement,
     read_one_version,
@@ -19,6 +20,7 @@ __all__ = [
     "FolderInUse",
     "begin_anew",
     "begun_in",
+    "check_new_file",
     "check_output",
     "check_writable",
     "copy_file",

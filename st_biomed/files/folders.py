@@ -81,6 +81,16 @@ def check_output(
     return folder
 
 
+def check_new_file(file: str | Path, *, overwrite: bool = False) -> None:
+    """Reject an output file that cannot be written, or is there and may not be replaced; commands call this first.
+
+    Raises:
+        InputError: As of :func:`check_writable`, or the file is there.
+    """
+    if check_writable(file, file=True).exists() and not overwrite:
+        raise InputError(f"{file}: already exists; --overwrite replaces it")
+
+
 def _has_working_directory(folder: Path) -> bool:
     """Whether a folder is or contains the working directory; none does where that was deleted."""
     try:

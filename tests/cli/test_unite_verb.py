@@ -76,7 +76,7 @@ def test_missing_files_are_a_line_each_and_refused_unless_skipped(run: Callable,
 def test_what_is_there_is_not_replaced_unasked(refused: Callable[..., str], place: Path) -> None:
     words = ("unite", place / "plan.yaml", "--data", place / "data", "-o", place / "out")
     (place / "out.conflicts.json").write_text("mine")
-    assert "out.conflicts.json: exists; --overwrite replaces it" in refused(*words)
+    assert "out.conflicts.json: already exists; --overwrite replaces it" in refused(*words)
     assert not (place / "out").exists()
     assert "which is replaced whole" in refused(*words, "--report", place / "out" / "report.json")
     assert "which is replaced whole" in refused(*words, "--report", place / "out")

@@ -10,6 +10,7 @@ import pytest
 
 from st_biomed.errors import InputError, disk_error
 from st_biomed.files import (
+    check_new_file,
     check_output,
     check_writable,
     replacing,
@@ -100,3 +101,14 @@ def test_a_full_disk_is_told_with_the_folder_that_was_written(tmp_path):
         raise OSError(errno.EFBIG, "Error writing bytes to file")
     line = str(disk_error(found.value))
     assert line.startswith(f"{tmp_path / 'out'}: the file would be larger than this process may write")
+
+
+def test_an_output_file_that_is_there_is_replaced_only_if_asked(tmp_path: Path):
+    file = tmp_path / "pairs.tsv"
+    check_new_file(file)
+    file.touch()
+    with pytest.raises(InputError, match=r"pairs\.tsv: already exists; --overwrite replaces it"):
+        check_new_file(file)
+    check_new_file(file, overwrite=True)
+    with pytest.raises(InputError, match="is a folder, expected a file to write"):
+        check_new_file(tmp_path, overwrite=True)
