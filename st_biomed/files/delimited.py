@@ -20,6 +20,14 @@ from st_biomed.errors import InputError, check_name
 from st_biomed.files.encodings import UTF_8, undecodable
 from st_biomed.files.gzipped import is_zip_archive, open_decompressed, plain_name
 
+LONGEST_CELL = 1 << 20
+"""Characters of a quoted cell. A document may be that long; a stray quote takes no more of the file."""
+
+
+def csv_reason(error: csv.Error) -> str:
+    """Why the ``csv`` module stopped, with the limit of this package in place of its own."""
+    return f"a cell has more than {LONGEST_CELL:,} characters" if "field limit" in str(error) else str(error)
+
 
 class Dialect(NamedTuple):
     """The rules that split a line into cells.
@@ -193,6 +201,7 @@ def _split(
         lines = _ended(path, lines, skipped)
     if form.quoted:
         reader = csv.reader(lines, delimiter=separator, strict=True)
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
         line = skipped
         try:
             for row in reader:
@@ -202,7 +211,7 @@ def _split(
                     yield line, row
         except csv.Error as error:
             # An unclosed quote is detected at the end of the file: name the line at which its row begins.
-            raise InputError(f"{path}:{line + 1}: {error} (a stray double quote?)") from error
+            raise InputError(f"{path}:{line + 1}: {csv_reason(error)} (a stray double quote?)") from error
     else:
         for line, text in enumerate(lines, skipped + 1):
             text = text.rstrip("\r\n")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +22,8 @@ from st_biomed.readers._duplicate_filter import DuplicateFilter
 from st_biomed.readers._grouping_nodes import grouping_nodes
 from st_biomed.readers._languages import language_of
 from st_biomed.records import Definition, Grouping, Parent, Record, Relation, SourceInfo, Tally, Term, single_spaced
+
+_Rows = Iterator[tuple[str, Sequence[str]]]
 
 SOURCE = SourceInfo(
     name="PARENT_CHILD",
@@ -135,6 +138,7 @@ def records(  # noqa: PLR0913 - all differences between users' tables
     }
     named, hierarchy = forms[tables[-1]], forms[tables[0]]
     known: set[str] = set()
+    curie = partial(in_source, name)
     columns: dict[str, str | tuple[str, ...]] = {
         "code": code or _USUAL_NAMES["code"],
         "string": string or _USUAL_NAMES["string"],
@@ -142,18 +146,18 @@ def records(  # noqa: PLR0913 - all differences between users' tables
     for optional, column_name in (("language", None), ("definition", definition)):
         if named.has(optional, column_name):
             columns[optional] = column_name or _USUAL_NAMES[optional]
-    for concept, text, spoken, meaning in _strings(named.rows(columns), list(columns), language, tally):
+    for concept, text, spoken, meaning in _strings(named.rows(columns), list(columns), language, curie, tally):
         if text:
             kind = "synonym" if concept in known else "preferred"
-            yield Term(in_source(name, concept), text, kind, spoken, name)
+            yield Term(concept, text, kind, spoken, name)
         known.add(concept)
         if meaning:
-            yield Definition(in_source(name, concept), meaning, spoken, name)
+            yield Definition(concept, meaning, spoken, name)
     needed = named.path if missing == "error" else None
     for table in triples:
         rows = forms[table].rows({role: _USUAL_NAMES[role] for role in ("head", "relation", "tail")})
-        for head, relation, tail in _triples(rows, tally, known, needed):
-            yield Relation(in_source(name, head), relation, in_source(name, tail), name)
+        for head, relation, tail in _triples(rows, curie, tally, known, needed):
+            yield Relation(head, relation, tail, name)
     combined = len(tables) == 1
     if combined and not named.has("parent", parent):
         return
@@ -161,16 +165,16 @@ def records(  # noqa: PLR0913 - all differences between users' tables
     map_columns = {"parent": parent or _USUAL_NAMES["parent"], "child": child or own}
     nameless = set[str]()
     if missing == "group":
-        edges = ((below, above) for _, (above, below) in hierarchy.rows(map_columns) if above and below)
+        edges = ((curie(below), curie(above)) for _, (above, below) in hierarchy.rows(map_columns) if above and below)
         nameless = grouping_nodes(known, edges)
     empty = True
-    for above, below in _pairs(hierarchy.rows(map_columns), tally, known | nameless, needed):
-        yield Parent(in_source(name, below), in_source(name, above), name)
+    for above, below in _pairs(hierarchy.rows(map_columns), curie, tally, known | nameless, needed):
+        yield Parent(below, above, name)
         empty = False
     if empty and (not combined or parent is not None):
         raise InputError(f"{hierarchy.path}: no row has a parent and a child; the hierarchy is empty")
     for concept in sorted(nameless):
-        yield Grouping(in_source(name, concept))
+        yield Grouping(concept)
 
 
 def _content_version(tables: Sequence[Path]) -> str:
@@ -213,7 +217,7 @@ class _Table(NamedTuple):
             raise InputError(f"{self.path}: has no header, so no column can have the name {column_name!r} ({column})")
         return False
 
-    def rows(self, columns: Mapping[str, str | tuple[str, ...]]) -> Iterator[tuple[str, Sequence[str]]]:
+    def rows(self, columns: Mapping[str, str | tuple[str, ...]]) -> _Rows:
         """``file:line`` and the stripped cells of each row.
 
         Raises:
@@ -231,16 +235,14 @@ class _Table(NamedTuple):
 
 
 def _strings(
-    rows: Iterator[tuple[str, Sequence[str]]], columns: Sequence[str], language: str, tally: Tally
+    rows: _Rows, columns: Sequence[str], language: str, curie: Callable[[str], str], tally: Tally
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Code, string, language and definition of each row.
+    """CURIE, string, language and definition of each row.
 
     A repeated or missing string or definition is empty; a missing language is ``language``.
     """
-    strings, definitions = (
-        DuplicateFilter(tally, "repeated strings of a code"),
-        DuplicateFilter(tally, "repeated definitions of a code"),
-    )
+    strings = DuplicateFilter(tally, "repeated strings of a code")
+    definitions = DuplicateFilter(tally, "repeated definitions of a code")
     for where, row in rows:
         cell = {"language": "", "definition": "", **dict(zip(columns, row))}
         code, string, definition = cell["code"], cell["string"], single_spaced(cell["definition"])
@@ -250,6 +252,7 @@ def _strings(
             raise InputError(f"{where}: string {string!r} has no code")
         if not string:
             raise InputError(f"{where}: code {code!r} has an empty string")
+        code = curie(code)
         if not strings.keep(code, string, spoken):
             string = ""
         if definition and not definitions.read(code, definition, spoken):
@@ -258,40 +261,40 @@ def _strings(
 
 
 def _pairs(
-    rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
+    rows: _Rows, curie: Callable[[str], str], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str]]:
-    """The distinct ``(parent, child)`` rows; codes without a string are an error if their table is given."""
+    """The CURIEs of the distinct ``(parent, child)`` rows; codes without a string are an error if their table is given."""
     pairs = DuplicateFilter(tally, "repeated map rows")
     for where, (parent, child) in rows:
         tally.read()
         if not child:
             raise InputError(f"{where}: parent {parent!r} has an empty child")
-        if parent == child:
+        if parent and curie(parent) == curie(child):
             raise InputError(f"{where}: code {child!r} is its own parent")
-        unknown = [code for code in (parent, child) if code and code not in known]
+        unknown = [code for code in (parent, child) if code and curie(code) not in known]
         if unknown and strings is not None:
             raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; {_REMEDY}")
         if unknown:
             tally.drop("map rows of a code without a string")
         elif not parent:
             tally.drop("map rows of a root")
-        elif pairs.keep(parent, child):
-            yield parent, child
+        elif pairs.keep(*(pair := (curie(parent), curie(child)))):
+            yield pair
 
 
 def _triples(
-    rows: Iterator[tuple[str, Sequence[str]]], tally: Tally, known: set[str], strings: Path | None
+    rows: _Rows, curie: Callable[[str], str], tally: Tally, known: set[str], strings: Path | None
 ) -> Iterator[tuple[str, str, str]]:
-    """The distinct ``(head, relation, tail)`` rows; codes without a string are an error if their table is given."""
+    """The distinct ``(head, relation, tail)`` rows, with CURIEs; codes without a string are an error if their table is given."""
     triples = DuplicateFilter(tally, "repeated relations")
     for where, (head, relation, tail) in rows:
         tally.read()
         if not (head and relation and tail):
             raise InputError(f"{where}: a relation needs head, relation and tail, found {(head, relation, tail)}")
-        unknown = [code for code in (head, tail) if code not in known]
+        unknown = [code for code in (head, tail) if curie(code) not in known]
         if unknown and strings is not None:
             raise InputError(f"{where}: code {unknown[0]!r} has no string in {strings}; missing=drop drops such rows")
         if unknown:
             tally.drop("relations of a code without a string")
-        elif triples.keep(head, relation, tail):
-            yield head, relation, tail
+        elif triples.keep(*(triple := (curie(head), relation, curie(tail)))):
+            yield triple

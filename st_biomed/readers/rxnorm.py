@@ -230,7 +230,7 @@ def _terms(names: dict[str, list[_Name]], tally: Tally, own: str) -> Iterator[Te
     for code, concept_names in names.items():
         distinct, kind = DuplicateFilter(tally, "repeated names of a concept"), "preferred"
         for _, text, language, sab in sorted(concept_names, key=itemgetter(0)):
-            if distinct.keep(text, language):
+            if distinct.keep(text, language, sab):
                 yield Term(f"{own}:{code}", text, kind, language, _source(sab, own))
                 kind = "synonym"
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, check_instance, check_integer, check_number, check_several
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.linking_data.name_spellings import numbers_of_names
 from st_biomed.readers._normalizers import normalize
 from st_biomed.records import Tally
 from st_biomed.terminology import Terminology
@@ -34,8 +35,8 @@ class Splits:
     Attributes:
         train, dev, test: Terminologies with their own indices.
         concept_split: 0, 1 or 2 for each concept of the whole terminology, int8 ``[C]``.
-        text_split: The same for its texts, int8 ``[T]``; -1 for a text in no split (it equals a held-out name except
-            for case).
+        text_split: The same for its texts, int8 ``[T]``; -1 for a text in no split (another spelling of a
+            held-out name).
         text_subtree: Number of a held-out sub-tree of each held-out text, int32 ``[T]``; -1 elsewhere.
         tally: Terms (concept-name pairs) kept, and dropped by reason.
     """
@@ -72,7 +73,7 @@ def split_by_subtree(
     all others, including the concepts above the roots, stay in train. A concept below several roots goes to test if
     one of them is in test, otherwise to dev. Held-out sub-trees are therefore complete, and no concept is in two
     splits. Test keeps all of its strings; strings of test are removed from dev and train, and strings of dev from
-    train, ignoring case, which most encoders do not see. A concept without any remaining string is removed.
+    train, ignoring case, white space and Unicode form, which most encoders do not see. A concept without any remaining string is removed.
 
     Args:
         depth: The roots are the concepts at this depth (longest path from the top, which has depth 0).
@@ -215,7 +216,7 @@ def _split(terminology: Terminology, concept_split: np.ndarray, subtree: np.ndar
     """The three terminologies; a string goes where it is held out most."""
     concept, text = (terminology.terms[column].to_numpy() for column in ("concept", "text"))
     side = concept_split[concept]
-    string = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()[text]
+    string = numbers_of_names(terminology)[text]
     latest = np.zeros(len(string), dtype=np.int8)
     np.maximum.at(latest, string, side)
     kept = side == latest[string]

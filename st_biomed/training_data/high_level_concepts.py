@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow.compute as pc
 
 from st_biomed.errors import InputError, check_integer, check_name
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.readers._normalizers import normalize
 from st_biomed.terminology import Terminology
 
 N_LARGEST = 21
@@ -193,7 +193,7 @@ def _gathered(
 ) -> HighLevelConcepts:
     """Names of the chosen concepts; where ``largest`` is given, of so many of them."""
     terminology = hierarchy.terminology
-    lowered = pc.utf8_lower(terminology.texts["text"]).combine_chunks().dictionary_encode().indices.to_numpy()
+    lowered = normalize(terminology.texts["text"].combine_chunks(), "lower").dictionary_encode().indices.to_numpy()
     texts = [_texts_below(hierarchy, int(concept), names, codes, lowered) for concept in chosen]
     by_size = sorted(range(len(chosen)), key=lambda i: (-len(texts[i]), i))
     kept = sorted(i for i in by_size[:largest] if len(texts[i]) or largest is None)

@@ -44,6 +44,8 @@ class ReaderContract:
     """What stands between two cells of the file, so that whole columns can be lost."""
     damaged_options: dict[str, Any] = {}
     """Options for damaged files, besides ``options``: those that let more of a file through."""
+    of_sources = False
+    """Whether a concept has a name once for each of its sources."""
 
     @pytest.fixture
     def tally(self) -> Tally:
@@ -104,7 +106,8 @@ class ReaderContract:
         assert set(preferred) == {term.code for term in _terms(records)}
         assert set(preferred.values()) == {1}
         assert {term.kind for term in _terms(records)} <= {"preferred", "synonym"}
-        assert max(Counter((term.code, term.text, term.language) for term in _terms(records)).values()) == 1
+        names = ((term.code, term.text, term.language, self.of_sources and term.source) for term in _terms(records))
+        assert max(Counter(names).values()) == 1
 
     def test_no_concept_is_its_own_parent(self, records: list[Record]) -> None:
         """Catches a block and a category under one code."""

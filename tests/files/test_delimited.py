@@ -169,3 +169,12 @@ def test_the_suffix_names_the_dialect() -> None:
 
 def test_plain_lines_are_numbered_and_unpacked(tmp_path: Path) -> None:
     assert list(read_lines(write(tmp_path, "a.txt.gz", "x \r\n\ny"))) == [(1, "x "), (2, ""), (3, "y")]
+
+
+def test_a_cell_may_be_as_long_as_a_document(tmp_path: Path) -> None:
+    """Catches the limit of the csv module, 131,072 characters."""
+    long = "x" * 200_000
+    assert cells(write(tmp_path, "long.csv", f"code,name\nA,{long}\n")) == [("A", long)]
+    path = write(tmp_path, "stray.csv", 'code,name\nA,"' + "x\n" * 600_000)
+    with pytest.raises(InputError, match=r"stray.csv:2: a cell has more than 1,048,576 characters \(a stray double"):
+        cells(path)

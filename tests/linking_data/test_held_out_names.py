@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from st_biomed.errors import InputError
 from st_biomed.linking_data.held_out_names import hold_out_names
+from st_biomed.linking_data.name_spellings import name_key, name_keys
 from st_biomed.records import SourceInfo, Term
 from st_biomed.terminology import Terminology
 
@@ -89,3 +91,16 @@ def test_a_small_dictionary_has_the_concepts_that_are_meant():
 def test_a_dictionary_without_room_for_the_names_is_refused():
     with pytest.raises(InputError, match="the concepts of all 10 names, found n_dictionary=9"):
         hold_out_names(TERMINOLOGY, n_dev=5, n_test=5, n_dictionary=9)
+
+
+def test_keys_of_many_names_are_those_of_each() -> None:
+    """Catches ASCII names, which Arrow lowers and splits, with other keys than ``name_key`` gives them."""
+    texts = [f"A{chr(code)}{chr(code)} b{chr(code)}" for code in range(1, 300)] + [
+        "  Zorb\t disease",
+        "STRASSE",
+        "straße",
+    ]
+    assert name_keys(pa.array(texts)).to_pylist() == [name_key(text) for text in texts]
+    assert name_key("Zorb  DISEASE ") == name_key("zorb disease")
+    assert name_key("maladie \u00c9") == name_key("maladie e\u0301")
+    assert name_key("ΝΟΣΟΣ") == name_key("νοσος") and name_key("zorb 1") != name_key("zorb 2")

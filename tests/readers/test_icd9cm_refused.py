@@ -29,6 +29,10 @@ CHAPTER = "1\t0\t1\tdiagnosi\tCH1\tMALATTIE (900-929)\t\n"
         ("00001 U10     0 Mimpic flumpa\n", r"x.txt:1: expected a code and a name, found '00001 U10"),
         ("9000 Mimpic\n9000 Flumpa\n", r"x.txt:2: code 9000 is listed twice"),
         ("9000 Mimpic\nE90 Flumpa\n", r"x.txt:2: 'E90' is not a diagnosis code of ICD-9-CM \(for ICD-10-CM use"),
+        (
+            "9000 Mimpic\n0001 Flumpa\n",
+            r"x.txt:2: '0001' is not a diagnosis code .* \(for procedures, codes=procedures\)",
+        ),
         ("9000 Mimpic\n9001 Flumpa\x00\n", r"x.txt:2: contains a NUL character"),
         ("MIMPIC DISEASES (900-909)\nFLUMPA (900-909)\n", r"x.txt:2: 900-909 is the range of two chapters or blocks"),
         (HEADER + "A00,T,a,b,A00,c,d,e\n", r"x.txt:2: 'A00' is not a diagnosis code of ICD-9-CM"),

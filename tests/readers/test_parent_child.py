@@ -256,3 +256,16 @@ def test_codes_that_are_curies_already_keep_their_prefix(tmp_path: Path) -> None
     (tmp_path / "t.csv").write_text("curie,name,parent\nHP:1,flumpa,\nHP:2,drod,HP:1\n")
     table = Terminology.read("parent_child", tmp_path / "t.csv", name="HP")
     assert table.codes == ["HP:1", "HP:2"] and table.parents.num_rows == 1
+
+
+def test_a_code_with_its_prefix_and_without_is_one_code(tmp_path: Path) -> None:
+    """Catches two preferred names, and a parent that is lost later because it is its own child."""
+    (tmp_path / "ZORB.csv").write_text(
+        "code,string,parent\n1,zorb,\nZORB:1,zorb disease,\n2,glimt,ZORB:1\nZORB:2,glimt,1\n"
+    )
+    terminology = Terminology.read("parent_child", tmp_path / "ZORB.csv")
+    assert list(terminology.codes) == ["ZORB:1", "ZORB:2"]
+    assert terminology.terms["kind"].to_pylist().count("preferred") == 2
+    (tmp_path / "ZORB.csv").write_text("code,string,parent\n1,zorb,\nZORB:1,zorb disease,1\n")
+    with pytest.raises(InputError, match=r"ZORB.csv:3: code 'ZORB:1' is its own parent"):
+        Terminology.read("parent_child", tmp_path / "ZORB.csv")

@@ -25,6 +25,7 @@ class TestRxNorm(ReaderContract):
     reader = "rxnorm"
     path = FOLDER
     options = {"sources": "all", "relations": "all", "keep_suppressed": True}
+    of_sources = True
 
 
 @pytest.fixture
@@ -145,9 +146,10 @@ def test_names_of_other_sources_may_not_be_redistributed() -> None:
     own, other = terminology.sources["RXNORM"], terminology.sources["RXNORM_MTHSPL"]
     assert (own.redistributable, other.redistributable) == (True, False)
     assert (own.version, other.version) == ("31AA_310304F", "2031_03_02")
-    names = {terminology.strings[r["text"]]: r["source"] for r in terminology.terms.to_pylist()}
-    assert {name for name, source in names.items() if source != "RXNORM"} == {
+    names = [(terminology.strings[r["text"]], r["source"]) for r in terminology.terms.to_pylist()]
+    assert {name for name, source in names if source != "RXNORM"} == {
         "MIMPICOL",
+        "mimpicol",  # of both
         "TERKIN",
         "Pruglic gradtha extract",
     }
@@ -268,3 +270,23 @@ def test_a_damaged_file_is_one_line(data: st.DataObject, tmp_path_factory: pytes
     damaged = data.draw(mutated((FOLDER / "rrf" / file).read_bytes(), b"|"))
     (folder / "rrf" / file).write_bytes(damaged)
     check_survives("rxnorm", folder, sources="all", relations="all")
+
+
+def test_a_name_of_several_sources_is_one_of_each(copy: Path) -> None:
+    """Catches public names that go when those of a source that may not be redistributed are left out."""
+    file = copy / "RXNCONSO.RRF"
+    rows = file.read_text("utf-8").splitlines()
+    own = next(row.split("|") for row in rows if row.split("|")[11] == "RXNORM" and row.split("|")[16] in ("N", ""))
+    other = own.copy()
+    other[11] = "MTHSPL"
+    file.write_text("\n".join([*rows, "|".join(other)]) + "\n", "utf-8")
+    terminology = Terminology.read("rxnorm", copy, sources="all", keep_suppressed=True)
+    named = terminology.terms["source"].to_pylist()
+    of = [
+        named[at]
+        for at, (concept, text) in enumerate(
+            zip(*(terminology.terms[name].to_pylist() for name in ("concept", "text")))
+        )
+        if terminology.codes[concept] == f"RXNORM:{own[0]}" and terminology.strings[text] == own[14]
+    ]
+    assert sorted(of) == ["RXNORM", "RXNORM_MTHSPL"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +21,7 @@ from tests.readers.umls_folder import META, change, links, names, parents, prefe
 class TestUMLS(ReaderContract):
     reader = "umls"
     path = META
-
-    def test_a_concept_has_one_preferred_name_and_no_name_twice(self, records) -> None:
-        """Of the whole concept one row is preferred; a name stands once for each source and language."""
-        terms = [r for r in records if hasattr(r, "kind")]
-        chosen = Counter(term.code for term in terms if term.kind == "preferred")
-        assert set(chosen) == {term.code for term in terms}
-        assert set(chosen.values()) == {1}
-        assert max(Counter((term.code, term.text, term.language, term.source) for term in terms).values()) == 1
+    of_sources = True
 
     def test_the_tables_hold_all_that_was_read(self, records) -> None:
         """MRREL states a parent as PAR and as CHD: only such repeats are dropped."""

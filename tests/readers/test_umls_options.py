@@ -169,3 +169,14 @@ def test_a_name_is_dropped_for_its_type_or_for_its_concept() -> None:
     assert both.dropped["MRCONSO: of other semantic types"] == 8
     assert both.dropped["MRCONSO: other concepts"] == 7
     assert both.adds_up()
+
+
+def test_what_is_stated_not_to_be_related_is_no_relation(tmp_path: Path) -> None:
+    """Catches rows of XR, "not related, no mapping", among the relations."""
+    folder = Path(shutil.copytree(META, tmp_path / "umls"))
+    (folder / "MRFILES.RRF").unlink()  # it has the number of rows
+    with (folder / "MRREL.RRF").open("a", encoding="utf-8") as file:
+        file.write("C9900001||CUI|XR|C9900003||CUI||R9909999||SRCA|SRCA|||N||\n")
+    found, before = read(folder, relations="all"), read(relations="all")
+    assert links(found) == links(before)
+    assert found.tallies["umls rows"].dropped["MRREL: stated not to be related (XR)"] == 1

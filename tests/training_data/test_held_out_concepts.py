@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from st_biomed.errors import InputError
 from st_biomed.hierarchy import Hierarchy
+from st_biomed.linking_data.name_spellings import name_key
 from st_biomed.records import Parent, SourceInfo, Term
 from st_biomed.terminology import Terminology
 from st_biomed.training_data import Splits, split_by_concept, split_by_subtree, without_benchmark
@@ -287,3 +288,13 @@ def test_sub_trees_that_hold_next_to_nothing_are_said_to(caplog: pytest.LogCaptu
     lopsided = forest(extra=[*large, *(Parent(f"X:big{i}", "X:big0") for i in range(1, 300))])
     split_by_subtree(lopsided, depth=1, seed=0)
     assert "sub-trees are held out, and with them" in caplog.text
+
+
+def test_other_spellings_of_a_held_out_name_are_no_names_of_training():
+    """Catches white space, Unicode forms and letters of two small forms, by which a name would stand on both sides."""
+    pairs = (("zorb  ill", "zorb ill"), ("mal \u00e9", "mal e\u0301"), ("ΝΟΣ", "νος"))
+    names = [f"{spelling} {i}" for i in range(8) for pair in pairs for spelling in pair]
+    records = [Term(f"X:{c:02}", name) for c, name in enumerate([*names, "own 1", "own 2", "own 3"])]
+    split = split_by_concept(Terminology.from_records(records, SourceInfo("X", "X")), dev=0.2, test=0.3, seed=1)
+    keys = [{name_key(text) for text in part.strings} for part in (split.train, split.dev, split.test)]
+    assert sum(map(len, keys)) == len(set().union(*keys)) == 27

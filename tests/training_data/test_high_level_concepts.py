@@ -196,3 +196,14 @@ def test_concepts_are_left_out_before_names_are_ambiguous():
     assert found.counts == found.counts_with_ambiguous
     with pytest.raises(InputError, match="unknown leave_out 'X:a1': allowed are 'X:A', 'X:B', 'X:C'"):
         child_concepts(terminology, "X:R", leave_out=["X:a1"])
+
+
+def test_names_of_two_concepts_are_those_that_few_shot_sets_see() -> None:
+    """Catches Arrow's lower case, by which a final sigma is another letter than the capital one."""
+    found = top_concepts(
+        made(
+            "a1<A", "a2<A", "b1<B", "b2<B", extra=(Term("X:a1", "ΝΟΣΟΣ", "synonym"), Term("X:b1", "νοσος", "synonym"))
+        ),
+        names="all",
+    )
+    assert found.ambiguous == 1 and not {"ΝΟΣΟΣ", "νοσος"} & {name for names in found.values() for name in names}

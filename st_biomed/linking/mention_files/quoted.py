@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 from st_biomed.errors import InputError
+from st_biomed.files.delimited import LONGEST_CELL, csv_reason
 from st_biomed.linking.mention_files.delimited import header_of, wrong_width
 from st_biomed.linking.mention_files.lines import RawLines, is_valid_utf8
 from st_biomed.linking.mention_files.mention_rows import BadRow, MentionRow, MentionTable, check_columns, context_place
@@ -62,7 +63,7 @@ def read_csv(lines: RawLines, column: str, added: Sequence[str], context: str | 
 
 def _split(header: str, mark: str) -> list[str]:
     """The cells of a header; none if it cannot be split at this mark."""
-    csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     try:
         return next(csv.reader([header], delimiter=mark))
     except csv.Error:
@@ -87,10 +88,6 @@ def _mentions(
             yield MentionRow(cells[place].strip(), columns, cells, "" if around is None else cells[around])
 
 
-_LONGEST = 1 << 20
-"""Characters of a cell. A document may be that long; a stray quote takes no more of the file."""
-
-
 class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
     """The rows of a CSV with the line at which each begins, its cells, and its lines as they stand in the file.
 
@@ -107,7 +104,7 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
     def __init__(self, source: RawLines, first: str, delimiter: str, number: int) -> None:
         self.source, self._lines, self._number = source, _Lines(chain([first], source)), number
         self._reader = csv.reader(self._lines, delimiter=delimiter, strict=True)
-        csv.field_size_limit(max(csv.field_size_limit(), _LONGEST))
+        csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
 
     def __next__(self) -> tuple[int, list[str], str] | BadRow:
         number, taken = self._number, self._lines.taken
@@ -118,8 +115,7 @@ class _Rows(Iterator[tuple[int, list[str], str] | BadRow]):
             self._number += 1
             first = taken[0]
             self._lines.again.extendleft(reversed(taken[1:]))
-            reason = f"a cell has more than {_LONGEST:,} characters" if "field limit" in str(error) else str(error)
-            return BadRow(number, f"{reason} (a stray double quote?)", first)
+            return BadRow(number, f"{csv_reason(error)} (a stray double quote?)", first)
         self._number += len(taken)
         content = "".join(taken)
         if problem := self.source.flaw(content):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from st_biomed.errors import InputError
 
 DIAGNOSES, PROCEDURES = "ICD9CM", "ICD9PROC"
-_BARE = {DIAGNOSES: re.compile(r"\d{3,5}|V\d{2,4}|E\d{3,4}"), PROCEDURES: re.compile(r"\d{2,4}")}
+_BARE = {DIAGNOSES: re.compile(r"(?!000)\d{3,5}|V\d{2,4}|E\d{3,4}"), PROCEDURES: re.compile(r"\d{2,4}")}
 
 
 class Concept(NamedTuple):
@@ -37,7 +37,10 @@ def curie(where: str, code: str, prefix: str = DIAGNOSES) -> str:
     dotted = f"{bare[:stem]}.{bare[stem:]}" if bare[stem:] else bare
     if not bare.isascii() or not _BARE[prefix].fullmatch(bare) or code not in (bare, dotted):
         kind = "procedure" if prefix == PROCEDURES else "diagnosis"
-        raise InputError(f"{where}: {code!r} is not a {kind} code of ICD-9-CM (for ICD-10-CM use its own reader)")
+        other = " (for procedures, codes=procedures)" if prefix == DIAGNOSES and bare.startswith("00") else ""
+        raise InputError(
+            f"{where}: {code!r} is not a {kind} code of ICD-9-CM{other or ' (for ICD-10-CM use its own reader)'}"
+        )
     return f"{prefix}:{dotted}"
 
 

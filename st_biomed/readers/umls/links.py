@@ -182,6 +182,7 @@ def _relations(
     by_rela = pa.array(named & (relations != "rel"))
     names = pc.if_else(by_rela, _plain(block["RELA"]), _plain(block["REL"])).dictionary_encode()
     conditions: dict[str, np.ndarray | None] = {
+        "stated not to be related (XR)": ~among(block["REL"], ("XR",)),
         "no parents": np.full(len(keep), relations != "none"),
         "relations without a RELA": named if relations == "named" else None,
         "inverse relations": ~among(names, second_of_pair),
