@@ -80,7 +80,7 @@ class Ontology:
         self.language = language_of("language", language)
         self.header = Header()
         self.source_of: dict[str, str] = {}  # of each concept that was read
-        self._here: set[str] = set()  # terms of the graph that is being read
+        self._here: dict[str, str] = {}  # terms of the graph that is being read, with their ids in it
         self._sources: dict[str, str] = {}  # prefix to source, in this graph
         self._declared: set[str] = set()
         self._found: set[str] = set()
@@ -90,7 +90,7 @@ class Ontology:
     def begin(self, header: Header) -> None:
         """Begin a file, or a graph in a file."""
         self.header = header
-        self._here, self._sources = set(), {}
+        self._here, self._sources = {}, {}
 
     def term(self, term: Statements, where: str) -> Iterator[Record]:
         """The records of a term, except its edges.
@@ -106,13 +106,16 @@ class Ontology:
             self.tally.read_dropped("terms whose id is no CURIE")
             return
         if code in self._here:
-            raise InputError(f"{where}: term {code} is defined twice")
+            earlier = self._here[code]
+            raise InputError(
+                f"{where}: term {code} is defined twice{'' if earlier == term.id else f', as {earlier} and as {term.id}'}"
+            )
         prefix, name = code.partition(":")[0], term.name.strip()
         self._found.add(prefix)
         if reason := self._reason(code, prefix, name, term.obsolete):
             self.tally.read_dropped(reason)
             return
-        self._here.add(code)
+        self._here[code] = term.id
         if prefix not in self._sources:
             source = self.header.source(prefix)
             if prefix not in {source.name, *self._declared}:

@@ -68,7 +68,7 @@ def records(  # noqa: PLR0913 - the choices of names, relations and parents
     then by suppression (names that are not suppressed come first), then by term type (``IN PIN MIN BN SCD SBD GPCK
     BPCK SCDC SBDC SCDF SBDF SCDFP SBDFP SCDG SBDG SCDGP DF DFG PSN SY TMSY ET``, then any other), then by position in
     the file. All other names are synonyms. Names and relations of sources other than RXNORM have their own source,
-    e.g. ``RXNORM_MTHSPL``, which may not be redistributed.
+    e.g. ``RXNORM_MTHSPL``, which may not be redistributed; a name of several sources is one of each.
 
     ``isa`` alone gives RxNorm few parents. HiPrBERT (arXiv:2307.00266, section 3.1) represents it "as forests" of 192,683
     nodes and does not state the relations. Its published preprocessing reads rows "rxcui2 rela rxcui1", such as a drug

@@ -22,7 +22,11 @@ from tests.readers.obo_files import ZORB, read
         ),
         ("[Term]\nname: a\n", r"x.obo:1: \[Term\] has no id"),
         ("[Term]\nid: Z:1\nname: a\nname: b\n", r"x.obo:4: term 'Z:1' has a second name, 'b'"),
-        ("[Term]\nid: Z:1\nname: a\n\n[Term]\nid: Z:1\nname: b\n", r"x.obo:5: term Z:1 is defined twice"),
+        ("[Term]\nid: Z:1\nname: a\n\n[Term]\nid: Z:1\nname: b\n", r"x.obo:5: term Z:1 is defined twice$"),
+        (
+            "[Term]\nid: Orphanet:1\nname: a\n\n[Term]\nid: ORPHA:1\nname: b\n",
+            r"x.obo:5: term ORDO:1 is defined twice, as Orphanet:1 and as ORPHA:1",
+        ),
         (
             "[Term]\nid: Z:1\nname: a\nsynonym: b EXACT []\n",
             r"x.obo:4: expected a synonym with a text in double quotes",
